@@ -1,0 +1,53 @@
+# Everything runs from .venv, which `make setup` builds and rebuilds when the requirements change.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.setup-done
+
+MARKED   := slow or network or browser or deployment
+WORKERS  ?= 2
+# The folders that exist: benchmarks and examples are checked as soon as they are there.
+CHECKED  := $(wildcard src tests benchmarks examples)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow lint format bench clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP)  ## Make .venv with bherd (editable) and its tools, at the pinned versions
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: setup  ## Compare FedAvg, BHerd and the controls on real digits, in about a minute
+	$(BIN)/bherd demo
+
+test: lint  ## Lint, types, and every test that needs neither long time nor network
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not ($(MARKED))"
+
+# pytest's exit status 5 is 'nothing collected': all right only while no test bears such a mark.
+test-slow: setup  ## The tests marked slow, network, browser or deployment
+	@$(BIN)/python -m pytest -m "$(MARKED)"; status=$$?; \
+	if [ $$status -eq 5 ] && ! grep -rqE 'mark\.(slow|network|browser|deployment)' tests; then \
+		echo "No test is marked slow, network, browser or deployment yet."; exit 0; \
+	fi; \
+	exit $$status
+
+lint: setup  ## Check style (ruff), format (ruff) and types (mypy, strict)
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
+	$(BIN)/mypy
+
+format: setup  ## Put the code in the house format and fix what ruff can fix
+	$(BIN)/ruff check --fix $(CHECKED)
+	$(BIN)/ruff format $(CHECKED)
+
+bench: setup  ## Measure the time of a round against hand-written loops
+	$(BIN)/python -m benchmarks
+
+clean:  ## Remove caches and build products (keeps .venv and runs)
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
