@@ -122,9 +122,7 @@ def partition(
             owner = _share_groups(label % groups, groups, count, rng, name)
         case "case3":
             groups = min(count, values.size)
-            owner = _share_groups(
-                _half_and_half(label, values.size, groups, rng), groups, count, rng, name
-            )
+            owner = _share_groups(_half_and_half(label, values.size, groups, rng), groups, count, rng, name)
         case "dirichlet":
             owner = _spread(label, count, _required(parameter), rng)
         case "shards":
@@ -145,9 +143,7 @@ def _half_and_half(label: Indices, labels: int, groups: int, rng: np.random.Gene
     return group
 
 
-def _share_groups(
-    group: Indices, groups: int, clients: int, rng: np.random.Generator, name: str
-) -> Indices:
+def _share_groups(group: Indices, groups: int, clients: int, rng: np.random.Generator, name: str) -> Indices:
     """Turn groups into clients: those ≡ group (mod groups) share its samples evenly."""
     if groups == clients:
         return group
@@ -247,9 +243,7 @@ def _label_positions(labels: npt.ArrayLike) -> tuple[npt.NDArray[np.generic], In
     try:
         array = np.asarray(labels)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"the labels are not an array ({error}): expected one integer a sample."
-        ) from error
+        raise InputError(f"the labels are not an array ({error}): expected one integer a sample.") from error
     if array.ndim != 1:
         raise InputError(
             f"the labels have the shape {array.shape}: expected one dimension, one label a sample. "

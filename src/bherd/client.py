@@ -1,0 +1,94 @@
+"""A client's half of a round: train, select, report. Every engine runs this one function."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bherd.errors import BherdError
+from bherd.method import Indices, Method, Report
+
+
+class DivergedError(BherdError):
+    """Local training produced NaN or infinity."""
+
+
+class Training(NamedTuple):
+    """What local training leaves behind."""
+
+    gradients: Tensor
+    """The corrected gradients, (steps, d); or their sum, (d,), where no trace was asked for."""
+    steps: int
+    loss: float
+    """Mean of the batch losses along the way."""
+    buffers: Tensor | None = None
+
+
+Train = Callable[[Tensor, Tensor | None, bool], Training]
+"""(parameters, offset added to every gradient, whether to keep the trace) -> Training"""
+
+
+class Outcome(NamedTuple):
+    """A client's report to the server, and what stays with the client or goes into the records."""
+
+    report: Report
+    own: Tensor
+    """The client's state of the correction after this round."""
+    kept: Indices
+    """Indices of the kept steps, in order of selection."""
+    loss: float
+    distance: float
+    """||mean of the kept gradients - mean of all||, the paper's figure 4d."""
+    local_seconds: float
+    select_seconds: float
+
+
+def client_round(
+    method: Method,
+    train: Train,
+    *,
+    client: int,
+    weight: float,
+    params: Tensor,
+    own: Tensor,
+    shared: Tensor,
+    stream: np.random.Generator,
+) -> Outcome:
+    """Train from `params`, keep what the selector chooses and write the report.
+
+    Raises `DivergedError` where a gradient or a loss is not finite.
+    """
+    correction, selector = method.correction, method.selector
+    begin = time.perf_counter()
+    offset = correction.offset(own, shared) if correction.stateful else None
+    trained = train(params, offset, not selector.keeps_everything)
+    if not (math.isfinite(trained.loss) and bool(torch.isfinite(trained.gradients.sum()))):
+        raise DivergedError(f"client {client}: the local training gave NaN or infinity")
+    selecting = time.perf_counter()
+    if selector.keeps_everything:
+        kept = np.arange(trained.steps, dtype=np.int64)
+        total = trained.gradients if trained.gradients.ndim == 1 else trained.gradients.sum(0)
+        kept_sum, distance = total, 0.0
+    else:
+        kept = selector.select(trained.gradients, stream)
+        kept_sum, distance = _kept_sum(trained.gradients, kept)
+    extra = None
+    if correction.stateful:
+        own, extra = correction.finish(own, shared, kept_sum / len(kept))
+    report = Report(client, weight, trained.steps, len(kept), kept_sum, extra=extra, buffers=trained.buffers)
+    end = time.perf_counter()
+    return Outcome(report, own, kept, trained.loss, distance, selecting - begin, end - selecting)
+
+
+def _kept_sum(trace: Tensor, kept: Indices) -> tuple[Tensor, float]:
+    """The sum of the kept gradients and their mean's distance from the mean, in one pass."""
+    steps = len(trace)
+    mask = torch.zeros(steps, dtype=trace.dtype)
+    mask[torch.from_numpy(kept)] = 1.0
+    weights = torch.stack((mask, mask / len(kept) - 1.0 / steps)).to(trace.device)
+    kept_sum, difference = weights @ trace
+    return kept_sum, float(torch.linalg.vector_norm(difference))

@@ -1,0 +1,72 @@
+"""What every engine offers to the round loop."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bherd.client import Outcome
+from bherd.streams import stream, torch_seed
+
+
+@dataclass(frozen=True)
+class Local:
+    """The settings of local training, the same for every client."""
+
+    batch_size: int
+    epochs: float
+    lr: float
+    reshuffle: bool
+    seed: int
+
+    def shuffle(self, round: int, client: int) -> np.random.Generator | None:
+        """The stream of this round's sample orders, or None where the order is fixed."""
+        return stream(self.seed, "shuffle", round, client) if self.reshuffle else None
+
+    def selector_stream(self, round: int, client: int) -> np.random.Generator:
+        """The stream that the selector may draw from."""
+        return stream(self.seed, "select", round, client)
+
+    def seed_torch(self, round: int, client: int) -> None:
+        """Seed what only torch draws, such as Dropout, for one client's round."""
+        torch.manual_seed(torch_seed(self.seed, "model", round, client))
+
+
+class State(NamedTuple):
+    """Everything that a federation carries from one round to the next."""
+
+    round: int
+    params: Tensor
+    buffers: Tensor | None
+    shared: Tensor
+    """The correction's state on the server."""
+    own: Mapping[int, Tensor]
+    """The correction's state on each client; a client not in here has zeros."""
+
+
+class Evaluation(NamedTuple):
+    """Loss over all training samples (NaN if not asked for), loss and accuracy on the test samples."""
+
+    train_loss: float
+    test_loss: float
+    test_accuracy: float
+
+
+class Engine(ABC):
+    """Runs clients and evaluates models. Engines differ in speed, never in results."""
+
+    @abstractmethod
+    def run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:
+        """The round after `state` for these clients, in their order; may raise `DivergedError`."""
+
+    @abstractmethod
+    def evaluate(self, params: Tensor, buffers: Tensor | None, *, train: bool) -> Evaluation:
+        """Loss and accuracy of a model."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back threads and memory."""

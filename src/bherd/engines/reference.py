@@ -1,0 +1,101 @@
+"""The reference engine: the paper's pseudo-code in plain loops, by autograd, one client at a time.
+
+This is the text to check the fast engine against, and the oracle of the tests. It is written to be
+read, not to be quick.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.func import functional_call
+
+from bherd.client import Outcome, Train, Training, client_round
+from bherd.engines.base import Engine, Evaluation, Local, State
+from bherd.method import Method
+from bherd.tasks.flat import load_buffers, ravel_buffers, unravel
+from bherd.tasks.task import Task, batches, plan_steps
+
+
+class ReferenceEngine(Engine):
+    """Plain loops."""
+
+    def __init__(self, task: Task, method: Method, local: Local) -> None:
+        self.task, self.method, self.local = task, method, local
+
+    def run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:
+        outcomes = []
+        for client in clients:
+            outcome = client_round(
+                self.method,
+                self._trainer(state, client),
+                client=client,
+                weight=self.task.size(client),
+                params=state.params,
+                own=state.own.get(client, torch.zeros_like(state.shared)),
+                shared=state.shared,
+                stream=self.local.selector_stream(state.round + 1, client),
+            )
+            outcomes.append(outcome)
+        return outcomes
+
+    def _trainer(self, state: State, client: int) -> Train:
+        task, local, module = self.task, self.local, self.task.model.module
+
+        def train(params: Tensor, offset: Tensor | None, keep_trace: bool) -> Training:
+            del keep_trace
+            x, y = task.samples(client)
+            plan = plan_steps(len(x), local.batch_size, local.epochs)
+            shuffle = local.shuffle(state.round + 1, client)
+            load_buffers(module, state.buffers)
+            module.train()
+            w, trace, losses = params.clone(), [], []
+            with torch.random.fork_rng():
+                local.seed_torch(state.round + 1, client)
+                for inputs, targets in batches(plan, x, y, shuffle):
+                    loss, gradient = loss_and_gradient(task, w, inputs, targets)
+                    if offset is not None:
+                        gradient = gradient + offset
+                    w = w - local.lr * gradient
+                    trace.append(gradient)
+                    losses.append(loss)
+            mean_loss = sum(losses) / len(losses)
+            return Training(torch.stack(trace), plan.steps, mean_loss, ravel_buffers(module))
+
+        return train
+
+    def evaluate(self, params: Tensor, buffers: Tensor | None, *, train: bool) -> Evaluation:
+        task, module = self.task, self.task.model.module
+        load_buffers(module, buffers)
+        module.eval()
+        named = unravel(module, params)
+        with torch.no_grad():
+            outputs = functional_call(module, named, task.x_test)
+            penalty = penalty_of(task, params)
+            test_loss = float(task.model.loss(outputs, task.y_test) + penalty)
+            accuracy = float(task.model.hits(outputs, task.y_test)) / len(task.y_test)
+            if not train:
+                return Evaluation(float("nan"), test_loss, accuracy)
+            outputs = functional_call(module, named, task.x_train)
+            train_loss = float(task.model.loss(outputs, task.y_train) + penalty)
+        return Evaluation(train_loss, test_loss, accuracy)
+
+    def close(self) -> None:
+        return
+
+
+def loss_and_gradient(task: Task, w: Tensor, x: Tensor, y: Tensor) -> tuple[float, Tensor]:
+    """F(w; batch) and its gradient, of shape (d,), by autograd."""
+    w = w.detach().requires_grad_()
+    outputs = functional_call(task.model.module, unravel(task.model.module, w), x)
+    loss = task.model.loss(outputs, y) + penalty_of(task, w)
+    (gradient,) = torch.autograd.grad(loss, w)
+    return float(loss.detach()), gradient
+
+
+def penalty_of(task: Task, w: Tensor) -> Tensor:
+    """(lambda / 2) ||weights||^2; biases, which have one dimension, are free."""
+    if task.model.decay == 0.0:
+        return torch.zeros((), dtype=w.dtype, device=w.device)
+    weights = [v for v in unravel(task.model.module, w).values() if v.ndim > 1]
+    return 0.5 * task.model.decay * torch.stack([v.square().sum() for v in weights]).sum()

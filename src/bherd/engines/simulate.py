@@ -1,0 +1,134 @@
+"""The default engine: the reference's results, fast, on one machine.
+
+Clients are trained by a pool of threads, one client at a time in each; the heavy calls release the
+interpreter lock. Every client's work runs on one core whatever the size of the pool, and every sum
+over clients or samples has a fixed order, so that results do not depend on the number of workers.
+"""
+
+import queue
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from bherd.client import Outcome, Train, Training, client_round
+from bherd.engines.autograd import FlatModule
+from bherd.engines.base import Engine, Evaluation, Local, State
+from bherd.engines.linear import train_linear
+from bherd.method import Method
+from bherd.tasks.task import Task, plan_steps
+
+_CHUNK = 1000
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+class SimulateEngine(Engine):
+    """Closed-form gradients for linear models, flat autograd for all others, clients in parallel."""
+
+    def __init__(self, task: Task, method: Method, local: Local, workers: int = 1) -> None:
+        self.task, self.method, self.local = task, method, local
+        self._linear = task.model.linear is not None and task.x_train.device.type == "cpu"
+        self._draws = not self._linear and draws_random_numbers(task)
+        workers = max(1, workers)
+        self._modules: queue.SimpleQueue[FlatModule] = queue.SimpleQueue()
+        for _ in range(workers):
+            self._modules.put(FlatModule(task.model))
+        self._threads_before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
+
+    def run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:
+        def run(client: int) -> Outcome:
+            return client_round(
+                self.method,
+                self._trainer(state, client),
+                client=client,
+                weight=self.task.size(client),
+                params=state.params,
+                own=state.own.get(client, torch.zeros_like(state.shared)),
+                shared=state.shared,
+                stream=self.local.selector_stream(state.round + 1, client),
+            )
+
+        if self._draws:
+            # torch's generator for Dropout and the like is one for all threads: one client at a time
+            return [run(client) for client in clients]
+        return self._map(run, clients)
+
+    def _trainer(self, state: State, client: int) -> Train:
+        task, local, round = self.task, self.local, state.round + 1
+        plan = plan_steps(task.size(client), local.batch_size, local.epochs)
+
+        def train(params: Tensor, offset: Tensor | None, keep_trace: bool) -> Training:
+            shuffle = local.shuffle(round, client)
+            if self._linear:
+                return train_linear(task, client, plan, shuffle, params, offset, local.lr, keep_trace)
+            module = self._modules.get()
+            try:
+                module.load(params, state.buffers)
+                x, y = task.samples(client)
+                if not self._draws:
+                    return module.train(plan, x, y, shuffle, offset, local.lr, keep_trace)
+                with torch.random.fork_rng():
+                    local.seed_torch(round, client)
+                    return module.train(plan, x, y, shuffle, offset, local.lr, keep_trace)
+            finally:
+                self._modules.put(module)
+
+        return train
+
+    def evaluate(self, params: Tensor, buffers: Tensor | None, *, train: bool) -> Evaluation:
+        task = self.task
+        test_loss, hits = self._loss_and_hits(params, buffers, task.x_test, task.y_test)
+        train_loss = float("nan")
+        if train:
+            train_loss, _ = self._loss_and_hits(params, buffers, task.x_train, task.y_train)
+        return Evaluation(train_loss, test_loss, hits / len(task.y_test))
+
+    def _loss_and_hits(
+        self, params: Tensor, buffers: Tensor | None, x: Tensor, y: Tensor
+    ) -> tuple[float, int]:
+        def measure(start: int) -> tuple[float, int, float]:
+            module = self._modules.get()
+            try:
+                module.load(params, buffers)
+                rows = slice(start, start + _CHUNK)
+                return *module.loss_and_hits(x[rows], y[rows]), module.penalty()
+            finally:
+                self._modules.put(module)
+
+        parts = self._map(measure, range(0, len(x), _CHUNK))
+        losses, hits, penalties = zip(*parts, strict=True)
+        return sum(losses) / len(x) + penalties[0], sum(hits)
+
+    def _map(self, function: Callable[[Item], Answer], items: Iterable[Item]) -> list[Answer]:
+        if self._pool is None:
+            return [function(item) for item in items]
+        return list(self._pool.map(function, items))
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(self._threads_before)
+
+
+def draws_random_numbers(task: Task) -> bool:
+    """Whether a training pass of the model draws from torch's generator, as Dropout does."""
+    module = FlatModule(task.model)
+    x, y = task.x_train[:2], task.y_train[:2]
+    with torch.random.fork_rng():
+        before = _generator_state(x)
+        module.module.train()
+        with torch.no_grad():
+            task.model.loss(module.module(x), y)
+        return not torch.equal(before, _generator_state(x))
+
+
+def _generator_state(x: Tensor) -> Tensor:
+    if x.device.type == "cuda":
+        return torch.cuda.get_rng_state(x.device)
+    return torch.get_rng_state()

@@ -1,0 +1,1 @@
+"""The run directory: what a run leaves on disk, and how it is taken up again."""

@@ -1,0 +1,62 @@
+"""GraB: keep the gradients that an online balancing gives the sign plus.
+
+Lu et al., "GraB: Finding Provably Better Data Permutations than Random Reshuffling" (2022), in the
+form that the BHerd paper uses as its baseline GraB-FedAvg.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from bherd.method import Indices, Selector
+from bherd.selectors.herding import as_trace
+from bherd.selectors.scaling import in_range
+
+
+def grab() -> Selector:
+    """The selector of GraB-FedAvg, which needs no share: it measures one, alpha_i = k_i / tau_i.
+
+    For each gradient g in turn, with mu the running mean that has seen g / tau already,
+
+        z = g - mu;   keep g and s <- s + z  if ||s + z|| < ||s - z||,   else  s <- s - z.
+
+    Where no gradient has the sign plus, all of them count, with alpha_i = 1. It needs O(d) memory;
+    the paper finds it no faster than FedAvg.
+    """
+
+    def select(trace: Tensor, stream: np.random.Generator) -> Indices:
+        del stream
+        return balanced(trace)
+
+    return Selector(name="grab", select=select, share=None, scales_with_epochs=False)
+
+
+def grab_indices(gradients: npt.ArrayLike | Tensor) -> Indices:
+    """Which of the gradients, an array of shape (steps, d), GraB keeps: ascending indices.
+
+    >>> grab_indices([[1.0], [-1.0], [2.0], [-2.0]])
+    array([1, 3])
+    """
+    return balanced(as_trace(gradients))
+
+
+def balanced(trace: Tensor) -> Indices:
+    """The indices with the sign plus; all indices where there is none.
+
+    ||s + z|| < ||s - z|| exactly when <s, z> < 0, so one inner product a step decides.
+    """
+    rows = in_range(trace)
+    steps = len(rows)
+    mean = torch.zeros_like(rows[0])
+    total = torch.zeros_like(mean)
+    plus: list[int] = []
+    for step, gradient in enumerate(rows):
+        mean.add_(gradient, alpha=1 / steps)
+        deviation = gradient - mean
+        if float(total.dot(deviation)) < 0:
+            total.add_(deviation)
+            plus.append(step)
+        else:
+            total.sub_(deviation)
+    return np.array(plus or range(steps), dtype=np.int64)

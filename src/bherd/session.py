@@ -1,0 +1,99 @@
+"""From a configuration to the things that run it."""
+
+import os
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch
+
+from bherd import methods
+from bherd.config import Config
+from bherd.engines import Engine, Local, ReferenceEngine, SimulateEngine
+from bherd.errors import InputError
+from bherd.method import Method
+from bherd.rounds import Schedule
+from bherd.tasks.datasets import load_dataset
+from bherd.tasks.task import Task, build_task
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+class Session(NamedTuple):
+    """A resolved configuration, and what it says to run."""
+
+    config: Config
+    task: Task
+    method: Method
+    schedule: Schedule
+    local: Local
+
+    def engine(self) -> Engine:
+        """The engine that the configuration asks for."""
+        if self.config.run.engine == "reference":
+            return ReferenceEngine(self.task, self.method, self.local)
+        workers = min(self.config.run.workers, self.task.clients)
+        return SimulateEngine(self.task, self.method, self.local, workers)
+
+
+def prepare(config: Config, *, task: Task | None = None, method: Method | None = None) -> Session:
+    """Load the data, deal it out, build the model: all that can fail, before anything is written.
+
+    A `task` or a `method` of your own takes the place of the one that the configuration names.
+    """
+    config = resolve(config)
+    if method is None:
+        chosen = config.method
+        method = methods.by_name(chosen.name, chosen.alpha, chosen.step, chosen.server_lr)
+    if task is None:
+        task = _task(config)
+    train = config.train
+    reshuffle = method.reshuffle if train.reshuffle is None else train.reshuffle
+    config = replace(config, train=replace(train, reshuffle=reshuffle))
+    schedule = Schedule(
+        train.rounds,
+        train.participation,
+        train.epochs,
+        train.lr,
+        config.run.seed,
+        config.run.eval_every,
+        config.run.eval_train,
+    )
+    local = Local(train.batch_size, train.epochs, train.lr, reshuffle, config.run.seed)
+    return Session(config, task, method, schedule, local)
+
+
+def resolve(config: Config) -> Config:
+    """Fill in what the configuration leaves to us, except what depends on the method object."""
+    if config.method.name == "centralized":
+        config = replace(
+            config,
+            task=replace(config.task, clients=1, partition="case1"),
+            train=replace(config.train, participation=1.0),
+        )
+    if config.run.workers == 0:
+        config = replace(config, run=replace(config.run, workers=os.cpu_count() or 1))
+    return config
+
+
+def _task(config: Config) -> Task:
+    run, wanted = config.run, config.task
+    check_device(run.device)
+    dataset = load_dataset(wanted.dataset, wanted.data_dir, seed=run.seed)
+    return build_task(
+        dataset,
+        wanted.model,
+        wanted.partition,
+        wanted.clients,
+        seed=run.seed,
+        dtype=DTYPES[run.dtype],
+        device=run.device,
+    )
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that torch does not know or this machine does not have."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"device is {device!r}, which cannot be used here: {reason}") from error

@@ -1,0 +1,70 @@
+"""`simulate`: a whole federation in memory, for use from Python."""
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from bherd.config import Config
+from bherd.method import Method
+from bherd.rounds import Round, run_rounds, start_state
+from bherd.runs.records import metrics_line
+from bherd.session import prepare
+from bherd.tasks.flat import unravel
+from bherd.tasks.task import Task
+
+
+class Result(NamedTuple):
+    """What a simulation gives back."""
+
+    config: Config
+    """The configuration as it was resolved."""
+    params: Tensor
+    """The final parameters, of shape (d,); the last finite ones where the run diverged."""
+    model: dict[str, Tensor]
+    """The same, by the names of the module's parameters."""
+    metrics: list[dict[str, Any]]
+    """A line a round, the same as in metrics.jsonl."""
+    diverged_at: int | None
+
+    @property
+    def accuracy(self) -> float:
+        """Test accuracy at the last evaluation."""
+        values = [m["test_accuracy"] for m in self.metrics if m["test_accuracy"] is not None]
+        return float(values[-1]) if values else float("nan")
+
+
+def simulate(
+    config: Config | None = None,
+    *,
+    task: Task | None = None,
+    method: Method | None = None,
+    on_round: Callable[[Round], None] | None = None,
+) -> Result:
+    """Run a federation and return its result; nothing is written to disk.
+
+    Args:
+        config: every setting; the defaults of `Config` where it is left out.
+        task: data and model of your own, in place of those that the configuration names.
+        method: a `Method` of your own, in place of the one that the configuration names.
+        on_round: called with the record of each round.
+
+    >>> from bherd import Config, methods
+    >>> result = simulate(Config().replace(rounds=3, lr=0.01), method=methods.bherd_fedavg(0.5))
+    >>> len(result.metrics)
+    3
+    """
+    session = prepare(config or Config(), task=task, method=method)
+    state = start_state(session.task, session.method)
+    metrics: list[dict[str, Any]] = []
+    diverged_at = None
+    with closing(session.engine()) as engine:
+        for after, record in run_rounds(engine, session.task, session.method, session.schedule, state):
+            state = after
+            metrics.append(metrics_line(record))
+            diverged_at = record.round if record.diverged else None
+            if on_round is not None:
+                on_round(record)
+    model = unravel(session.task.model.module, state.params)
+    return Result(session.config, state.params, model, metrics, diverged_at)

@@ -1,0 +1,137 @@
+"""A task: data in the order in which clients visit it, and the model that they train on it."""
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bherd.errors import InputError
+from bherd.method import Indices
+from bherd.selectors.share import decimal
+from bherd.streams import stream
+from bherd.tasks.datasets import Dataset
+from bherd.tasks.models import Model, build_model
+from bherd.tasks.partitions import partition
+
+
+class Task(NamedTuple):
+    """Everything that a federation trains on. Client i holds the rows bounds[i] to bounds[i + 1]."""
+
+    model: Model
+    x_train: Tensor
+    y_train: Tensor
+    x_test: Tensor
+    y_test: Tensor
+    order: list[Indices]
+    """The samples of each client in its order sigma, as rows of the dataset."""
+    bounds: list[int]
+    classes: int
+
+    @property
+    def clients(self) -> int:
+        return len(self.order)
+
+    def size(self, client: int) -> int:
+        """The number of samples that a client holds."""
+        return self.bounds[client + 1] - self.bounds[client]
+
+    def samples(self, client: int) -> tuple[Tensor, Tensor]:
+        """A client's inputs and targets, in its order sigma."""
+        rows = slice(self.bounds[client], self.bounds[client + 1])
+        return self.x_train[rows], self.y_train[rows]
+
+
+def build_task(
+    dataset: Dataset,
+    model: str,
+    scheme: str,
+    clients: int,
+    *,
+    seed: int,
+    dtype: torch.dtype = torch.float32,
+    device: str = "cpu",
+) -> Task:
+    """Deal a dataset to clients, draw their orders, and put it on the device as floats in [0, 1]."""
+    parts = partition(dataset.y_train, scheme, clients=clients, seed=seed)
+    order = [stream(seed, "order", client=i).permutation(part) for i, part in enumerate(parts)]
+    return assemble(dataset, model, order, seed=seed, dtype=dtype, device=device)
+
+
+def assemble(
+    dataset: Dataset,
+    model: str,
+    order: Sequence[Indices],
+    *,
+    seed: int,
+    dtype: torch.dtype,
+    device: str,
+) -> Task:
+    """A task with the clients' samples and orders given."""
+    built = build_model(model, dataset.x_train.shape[1:], dataset.classes, seed)
+    built.module.to(dtype=dtype, device=device)
+    bounds = [0, *np.cumsum([len(rows) for rows in order]).tolist()]
+    visits = np.concatenate(list(order))
+
+    def inputs(x: np.ndarray) -> Tensor:
+        shaped = torch.from_numpy(x.reshape(len(x), -1) if built.flat_input else x)
+        moved = shaped.to(device=device, dtype=dtype)
+        return moved.div_(255) if x.dtype == np.uint8 else moved
+
+    def targets(y: np.ndarray) -> Tensor:
+        encoded = built.encode(torch.from_numpy(y))
+        return encoded.to(device=device, dtype=dtype if encoded.is_floating_point() else None)
+
+    return Task(
+        built,
+        inputs(dataset.x_train[visits]),
+        targets(dataset.y_train[visits]),
+        inputs(dataset.x_test),
+        targets(dataset.y_test),
+        list(order),
+        bounds,
+        dataset.classes,
+    )
+
+
+class Plan(NamedTuple):
+    """The local steps of one client: how many, of which size, and how many make an epoch."""
+
+    steps: int
+    batch: int
+    per_epoch: int
+
+
+def plan_steps(size: int, batch_size: int, epochs: float) -> Plan:
+    """tau = max(1, floor(E |D| / B)); the last partial batch is dropped.
+
+    A client with fewer than B samples uses one batch of all of them.
+
+    >>> plan_steps(size=250, batch_size=100, epochs=1.5)
+    Plan(steps=3, batch=100, per_epoch=2)
+    """
+    if size < 1 or batch_size < 1:
+        raise InputError(f"no batch of {batch_size} can be taken from {size} samples")
+    steps = max(1, math.floor(decimal(epochs) * Fraction(size, batch_size)))
+    return Plan(steps, min(batch_size, size), max(1, size // batch_size))
+
+
+def batches(
+    plan: Plan, x: Tensor, y: Tensor, shuffle: np.random.Generator | None
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """The client's batches, step by step: first ones first, round again after an epoch.
+
+    With a `shuffle` stream every epoch begins with a new order of all samples.
+    """
+    for step in range(plan.steps):
+        position = step % plan.per_epoch
+        rows = slice(position * plan.batch, (position + 1) * plan.batch)
+        if shuffle is None:
+            yield x[rows], y[rows]
+            continue
+        if position == 0:
+            visit = torch.from_numpy(shuffle.permutation(len(x))).to(x.device)
+        yield x[visit[rows]], y[visit[rows]]
