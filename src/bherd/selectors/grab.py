@@ -35,8 +35,8 @@ def grab() -> Selector:
 def grab_indices(gradients: npt.ArrayLike | Tensor) -> Indices:
     """Which of the gradients, an array of shape (steps, d), GraB keeps: ascending indices.
 
-    >>> grab_indices([[1.0], [-1.0], [2.0], [-2.0]])
-    array([1, 3])
+    >>> grab_indices([[1.0], [1.0], [1.0], [1.0]])
+    array([1, 2])
     """
     return balanced(as_trace(gradients))
 
