@@ -23,7 +23,7 @@ class MethodConfig:
     name: str = "bherd-fedavg"
     """One of the catalogue, see `bherd run --help`."""
     alpha: float = 0.5
-    """Share of the local gradients that bherd- and random- keep, in (0, 1]."""
+    """Share of the local gradients that bherd-, random- and reversed- keep, in (0, 1]."""
     step: Literal["equation", "amplified"] = "equation"
     """Length of the server's step: as the paper's equation has it, or 1/alpha longer."""
     server_lr: float = 1.0
@@ -83,6 +83,8 @@ class RunConfig:
     """Whether an evaluation also takes the loss over all training samples."""
     checkpoint_every: int = 0
     """Write a checkpoint after every k-th round; 0: about every two seconds."""
+    ledger: bool = True
+    """Whether the selection of every step is recorded; ledger.parquet has no rows without it."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The catalogue: every method by the name that people know.
 
-A name is `[selector-]base`: fedavg, fednova or scaffold, alone or with bherd-, grab- or random-
-before it; and `centralized`. Each is one line of composition, and `by_name` is the same table for
-the command line.
+A name is `[selector-]base`: fedavg, fednova or scaffold, alone or with bherd-, grab-, random- or
+reversed- before it; and `centralized`. Each is one line of composition, and `by_name` is the same
+table for the command line.
 
 >>> bherd_scaffold(alpha=0.3).selector.share
 0.3
@@ -14,7 +14,7 @@ from bherd.corrections import control_variates, no_correction
 from bherd.errors import InputError
 from bherd.method import Correction, Method, Selector, Server, StepLength
 from bherd.names import METHOD_NAMES, did_you_mean
-from bherd.selectors import everything, grab, herding, random_share
+from bherd.selectors import everything, grab, herding, random_share, reversed_herding
 from bherd.servers import average, nova
 
 SELECTORS: dict[str, Callable[[float], Selector]] = {
@@ -22,6 +22,7 @@ SELECTORS: dict[str, Callable[[float], Selector]] = {
     "bherd-": herding,
     "grab-": lambda _alpha: grab(),
     "random-": random_share,
+    "reversed-": reversed_herding,
 }
 SERVERS: dict[str, tuple[Callable[[], Correction], Callable[[StepLength, float], Server]]] = {
     "fedavg": (no_correction, average),
@@ -31,7 +32,7 @@ SERVERS: dict[str, tuple[Callable[[], Correction], Callable[[StepLength, float],
 
 
 def by_name(name: str, alpha: float = 0.5, step: StepLength = "equation", server_lr: float = 1.0) -> Method:
-    """The method of this name; alpha matters to bherd- and random-, `step` to all that select."""
+    """The method of this name; alpha is for bherd-, random- and reversed-, `step` for all that select."""
     if name not in METHOD_NAMES:
         raise InputError(f"method is {name!r}, which is not known{did_you_mean(name, METHOD_NAMES)}")
     base = "fedavg" if name == "centralized" else name.rpartition("-")[2]

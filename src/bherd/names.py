@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable
 
-SELECTOR_PREFIXES = ("", "bherd-", "grab-", "random-")
+SELECTOR_PREFIXES = ("", "bherd-", "grab-", "random-", "reversed-")
 BASES = ("fedavg", "fednova", "scaffold")
 METHOD_NAMES = ("centralized", *(prefix + base for base in BASES for prefix in SELECTOR_PREFIXES))
 

@@ -90,7 +90,10 @@ def _continue(
 ) -> dict[str, Any]:
     state = checkpoint.state if checkpoint else start_state(session.task, session.method)
     diverged_at = checkpoint.diverged_at if checkpoint else None
-    recorder = Recorder(directory, _settings(session), session.config.run.checkpoint_every, checkpoint)
+    settings = session.config.run
+    recorder = Recorder(
+        directory, _settings(session), settings.checkpoint_every, checkpoint, ledger=settings.ledger
+    )
     with closing(recorder):
         if diverged_at is None:
             try:

@@ -41,9 +41,11 @@ class Recorder:
         settings: dict[str, Any],
         checkpoint_every: int,
         resumed: Checkpoint | None,
+        *,
+        ledger: bool = True,
     ) -> None:
         self.directory, self.settings = directory, settings
-        self.checkpoint_every = checkpoint_every
+        self.checkpoint_every, self.ledger = checkpoint_every, ledger
         marks = resumed.marks if resumed else {}
         self._logs = {name: Log(directory / name, marks.get(name)) for name in LOGS}
         for name, schema in (
@@ -61,7 +63,8 @@ class Recorder:
         self._logs[names.METRICS].append(encode_line(line))
         if record.outcomes:
             self._logs[names.CLIENTS_LOG].append(clients_batch(record).serialize().to_pybytes())
-            self._logs[names.LEDGER_LOG].append(ledger_batch(record).serialize().to_pybytes())
+            if self.ledger:
+                self._logs[names.LEDGER_LOG].append(ledger_batch(record).serialize().to_pybytes())
         if record.diverged:
             self.checkpoint(state, diverged_at=record.round)
         elif self._due(record.round):
