@@ -83,6 +83,8 @@ class RunConfig:
     """Whether an evaluation also takes the loss over all training samples."""
     checkpoint_every: int = 0
     """Write a checkpoint after every k-th round; 0: about every two seconds."""
+    snapshot_every: int = 0
+    """Picture the gradients of every k-th round for the report; 0: never."""
     ledger: bool = True
     """Whether the selection of every step is recorded; ledger.parquet has no rows without it."""
 
@@ -139,6 +141,24 @@ def from_dict(tree: Mapping[str, Any], source: str = "configuration") -> Config:
             raise InputError(f"{source}: {section!r} must be a table of settings, not {values!r}")
         parts[section] = _section(section, values, source)
     return Config(**parts)
+
+
+FREE_TO_CHANGE = {("run", "workers"), ("run", "checkpoint_every"), ("task", "data_dir")}
+"""Settings that change no result, so that a run may go on with other values of them."""
+
+
+def first_difference(before: Config, now: Config) -> str | None:
+    """The first setting that makes two configurations different runs, in words; None for the same run.
+
+    What `now` leaves open (None) does not count.
+    """
+    then = to_dict(before)
+    for section, values in to_dict(now).items():
+        for key, value in values.items():
+            old = then[section][key]
+            if value is not None and old != value and (section, key) not in FREE_TO_CHANGE:
+                return f"{section}.{key} is {value!r} here and {old!r} there"
+    return None
 
 
 def _section(section: str, values: Mapping[str, Any], source: str) -> object:
@@ -217,6 +237,7 @@ def _check(config: Config) -> None:
         ("seed", run.seed),
         ("workers", run.workers),
         ("checkpoint_every", run.checkpoint_every),
+        ("snapshot_every", run.snapshot_every),
     ):
         _require(count >= 0, f"{name} is {count}, but it must not be negative")
     _check_participation(train.participation, task.clients)

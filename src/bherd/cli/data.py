@@ -4,6 +4,8 @@ Nothing heavy is imported before a command runs, so that ``bherd --help`` stays 
 """
 
 import argparse
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,6 +116,14 @@ def _command(
     )
 
 
+def _console() -> "Console":
+    """Standard output; a pipe or a file is wide, so that no row is folded."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else 240
+    return Console(markup=False, highlight=False, width=width)
+
+
 def execute_fetch(arguments: argparse.Namespace) -> int:
     from bherd.errors import InputError
     from bherd.tasks.datasets.fetch import check_fetchable, fetch
@@ -133,7 +143,6 @@ def execute_fetch(arguments: argparse.Namespace) -> int:
 
 
 def execute_list(arguments: argparse.Namespace) -> int:
-    from rich.console import Console
     from rich.table import Table
 
     from bherd.tasks.datasets.known import KNOWN
@@ -150,25 +159,26 @@ def execute_list(arguments: argparse.Namespace) -> int:
     table.add_row("synthetic", "2 000 + 500 generated from the seed, 1x28x28", "made on demand")
     table.add_row("synthetic-cifar", "the same as 3x32x32, in place of CIFAR-10", "made on demand")
     table.add_row("PATH.npz", "your x_train, y_train, x_test, y_test", "where you keep it")
-    console = Console(markup=False, highlight=False)
-    console.print(table, width=None if console.is_terminal else 200)
+    console = _console()
+    console.print(table)
     looked = ", ".join(f"{place.root} ({place.why})" for place in places(arguments.data_dir))
     console.print(f"\nLooked in: {looked}", soft_wrap=True)
     return 0
 
 
 def execute_show(arguments: argparse.Namespace) -> int:
-    from rich.console import Console
-
+    from bherd.errors import InputError
     from bherd.tasks.datasets import load_dataset
     from bherd.tasks.partitions import partition
 
+    if arguments.out and Path(arguments.out).suffix.lower() != ".png":
+        raise InputError(f"The picture's path is {arguments.out}: expected a name ending in .png.")
     dataset = load_dataset(arguments.dataset, arguments.data_dir, arguments.seed)
     parts = partition(dataset.y_train, arguments.partition, clients=arguments.clients, seed=arguments.seed)
     counts = count_labels(dataset.y_train, parts, dataset.classes)
     short = Path(dataset.name).stem
     title = f"{short}, {arguments.partition}, {len(parts)} clients, seed {arguments.seed}"
-    console = Console(markup=False, highlight=False)
+    console = _console()
     print_counts(console, counts, title)
     out = Path(arguments.out or _file_name(f"partition-{short}-{arguments.partition}")).expanduser()
     save_picture(counts, title, out)
@@ -207,8 +217,7 @@ def print_counts(console: "Console", counts: "npt.NDArray[np.int64]", title: str
     table.add_section()
     totals = [str(total) for total in counts.sum(axis=0)[:columns].tolist()]
     table.add_row("all", *totals, str(counts.sum()))
-    # Outside a terminal a table must not be folded to 80 columns: it goes to a file or a pipe.
-    console.print(table, width=None if console.is_terminal else 8 + 8 * (columns + 2))
+    console.print(table)
     sizes = counts.sum(axis=1)
     labels_held = (counts > 0).sum(axis=1)
     console.print(
@@ -225,15 +234,14 @@ def save_picture(counts: "npt.NDArray[np.int64]", title: str, out: Path) -> None
     """A heat map, labels by client, beside bars of the clients' sizes; written in one move."""
     from bherd.errors import InputError
 
-    if out.suffix.lower() != ".png":
-        raise InputError(f"The picture's path is {out}: expected a name that ends in .png.")
     temporary = out.with_name(f".{out.name}.part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         draw(counts, title).savefig(temporary, format="png", dpi=150)
         temporary.replace(out)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
         raise InputError(
             f"The picture cannot be written to {out}: {error.strerror or error}. Choose another path with -o."
         ) from error

@@ -1,0 +1,35 @@
+"""`bherd resume`: continue a run that was stopped or killed."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from bherd.cli.run import add_output_options, follow
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
+    parser = subparsers.add_parser(
+        "resume",
+        help="continue a run that was stopped or killed",
+        description=(
+            "Continue a run from its last checkpoint. The result is bit for bit that of a run which was "
+            "never stopped. A run that is complete is left as it is."
+        ),
+    )
+    parser.add_argument("directory", type=Path, metavar="DIR", help="the run directory")
+    parser.add_argument("--workers", type=int, metavar="W", help="clients trained at the same time")
+    add_output_options(parser)
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
+    from bherd.runs.directory import read_config
+    from bherd.runs.execute import resume
+
+    config = read_config(args.directory)
+    return follow(
+        config,
+        args.directory,
+        args,
+        lambda on_round: resume(args.directory, on_round, workers=args.workers),
+    )
