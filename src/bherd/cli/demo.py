@@ -15,9 +15,6 @@ FEDAVG, BHERD = "fedavg", f"bherd-fedavg:alpha={ALPHA}"
 AMPLIFIED = f"bherd-fedavg:alpha={ALPHA},step=amplified"
 FEDAVG_CONTROL = f"fedavg:server_lr={1 / ALPHA:g}"
 RANDOM_CONTROL = f"random-fedavg:alpha={ALPHA},step=amplified"
-    f"fedavg:server_lr={1 / ALPHA:g}",
-    f"random-fedavg:alpha={ALPHA},step=amplified",
-)
 METHODS = (FEDAVG, BHERD, AMPLIFIED, FEDAVG_CONTROL, RANDOM_CONTROL)
 
 _DESCRIPTION = """\
