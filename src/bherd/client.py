@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bherd.errors import BherdError
 from bherd.method import Indices, Method, Report
+from bherd.snapshots import Snapshot, take
 
 
 class DivergedError(BherdError):
@@ -45,6 +46,7 @@ class Outcome(NamedTuple):
     """||mean of the kept gradients - mean of all||, the paper's figure 4d."""
     local_seconds: float
     select_seconds: float
+    snapshot: Snapshot | None = None
 
 
 def client_round(
@@ -57,8 +59,11 @@ def client_round(
     own: Tensor,
     shared: Tensor,
     stream: np.random.Generator,
+    snapshot: bool = False,
 ) -> Outcome:
     """Train from `params`, keep what the selector chooses and write the report.
+
+    With `snapshot` the outcome also carries a picture of the gradients, which changes nothing else.
 
     Raises `DivergedError` where a gradient or a loss is not finite.
     """
@@ -81,7 +86,11 @@ def client_round(
         own, extra = correction.finish(own, shared, kept_sum / len(kept))
     report = Report(client, weight, trained.steps, len(kept), kept_sum, extra=extra, buffers=trained.buffers)
     end = time.perf_counter()
-    return Outcome(report, own, kept, trained.loss, distance, selecting - begin, end - selecting)
+    shot = None
+    if snapshot:
+        traced = trained.gradients.ndim == 2
+        shot = take(trained.gradients if traced else train(params, offset, True).gradients)
+    return Outcome(report, own, kept, trained.loss, distance, selecting - begin, end - selecting, shot)
 
 
 def _kept_sum(trace: Tensor, kept: Indices) -> tuple[Tensor, float]:

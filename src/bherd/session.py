@@ -58,7 +58,9 @@ def prepare(config: Config, *, task: Task | None = None, method: Method | None =
         config.run.eval_every,
         config.run.eval_train,
     )
-    local = Local(train.batch_size, train.epochs, train.lr, reshuffle, config.run.seed)
+    local = Local(
+        train.batch_size, train.epochs, train.lr, reshuffle, config.run.seed, config.run.snapshot_every
+    )
     return Session(config, task, method, schedule, local)
 
 

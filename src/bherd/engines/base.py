@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from bherd.client import Outcome
+from bherd.snapshots import due
 from bherd.streams import stream, torch_seed
 
 
@@ -22,6 +23,7 @@ class Local:
     lr: float
     reshuffle: bool
     seed: int
+    snapshot_every: int = 0
 
     def shuffle(self, round: int, client: int) -> np.random.Generator | None:
         """The stream of this round's sample orders, or None where the order is fixed."""
@@ -30,6 +32,10 @@ class Local:
     def selector_stream(self, round: int, client: int) -> np.random.Generator:
         """The stream that the selector may draw from."""
         return stream(self.seed, "select", round, client)
+
+    def snapshot(self, round: int) -> bool:
+        """Whether the gradients of this round are to be pictured."""
+        return due(self.snapshot_every, round)
 
     def seed_torch(self, round: int, client: int) -> None:
         """Seed what only torch draws, such as Dropout, for one client's round."""

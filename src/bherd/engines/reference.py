@@ -35,6 +35,7 @@ class ReferenceEngine(Engine):
                 own=state.own.get(client, torch.zeros_like(state.shared)),
                 shared=state.shared,
                 stream=self.local.selector_stream(state.round + 1, client),
+                snapshot=self.local.snapshot(state.round + 1),
             )
             outcomes.append(outcome)
         return outcomes

@@ -18,6 +18,7 @@ from bherd.rounds import run_rounds, start_state
 from bherd.runs import directory as names
 from bherd.runs.checkpoint import Checkpoint, load_checkpoint
 from bherd.runs.files import check_log, locked
+from bherd.runs.memory import peak_bytes, start_peak
 from bherd.runs.recorder import Recorder, finish, tidy, write_summary
 from bherd.session import Session, prepare
 from bherd.tasks.flat import load_buffers, persistent_buffers, unravel
@@ -88,6 +89,7 @@ def check_new(directory: Path) -> None:
 def _continue(
     session: Session, directory: Path, checkpoint: Checkpoint | None, on_round: OnRound | None
 ) -> dict[str, Any]:
+    start_peak()
     state = checkpoint.state if checkpoint else start_state(session.task, session.method)
     diverged_at = checkpoint.diverged_at if checkpoint else None
     settings = session.config.run
@@ -194,6 +196,7 @@ def _summary(
         "rounds": rounds,
         "diverged_at": diverged_at,
         "seconds": round(seconds, 3),
+        "peak_memory_bytes": peak_bytes(),
         "method": dataclasses.asdict(session.config.method),
         "final": evaluated[-1] if evaluated else None,
     }

@@ -23,15 +23,16 @@ from bherd.runs.records import (
     ledger_batch,
     metrics_line,
 )
+from bherd.snapshots import SNAPSHOTS_SCHEMA, snapshots_batch
 
-LOGS = (names.METRICS, names.CLIENTS_LOG, names.LEDGER_LOG)
+LOGS = (names.METRICS, names.CLIENTS_LOG, names.LEDGER_LOG, names.SNAPSHOTS_LOG)
 AUTOMATIC_SECONDS = 2.0
 
 
 class Recorder:
     """The open records of one run.
 
-    The three logs grow by a piece a round. A checkpoint makes them durable first and then names their
+    The logs grow by a piece a round. A checkpoint makes them durable first and then names their
     lengths and hashes, so that whatever a kill leaves behind can be cut back to one consistent round.
     """
 
@@ -51,6 +52,7 @@ class Recorder:
         for name, schema in (
             (names.CLIENTS_LOG, CLIENTS_SCHEMA),
             (names.LEDGER_LOG, LEDGER_SCHEMA),
+            (names.SNAPSHOTS_LOG, SNAPSHOTS_SCHEMA),
         ):
             if self._logs[name].empty:
                 self._logs[name].append(schema.serialize().to_pybytes())
@@ -65,6 +67,10 @@ class Recorder:
             self._logs[names.CLIENTS_LOG].append(clients_batch(record).serialize().to_pybytes())
             if self.ledger:
                 self._logs[names.LEDGER_LOG].append(ledger_batch(record).serialize().to_pybytes())
+        shots = [(o.report.client, o.kept, o.snapshot) for o in record.outcomes if o.snapshot]
+        if shots:
+            batch = snapshots_batch(record.round, shots)
+            self._logs[names.SNAPSHOTS_LOG].append(batch.serialize().to_pybytes())
         if record.diverged:
             self.checkpoint(state, diverged_at=record.round)
         elif self._due(record.round):
@@ -97,9 +103,16 @@ class Recorder:
 
 def finish(directory: Path, model: dict[str, Tensor], summary: dict[str, Any]) -> None:
     """Turn the logs of a run that has ended into its final files. Can be repeated after a kill."""
-    for log, final in ((names.CLIENTS_LOG, names.CLIENTS), (names.LEDGER_LOG, names.LEDGER)):
+    for log, final in (
+        (names.CLIENTS_LOG, names.CLIENTS),
+        (names.LEDGER_LOG, names.LEDGER),
+        (names.SNAPSHOTS_LOG, names.SNAPSHOTS),
+    ):
+        table = read_log(directory / log)
+        if final == names.SNAPSHOTS and table.num_rows == 0:
+            continue
         sink = pa.BufferOutputStream()
-        pq.write_table(read_log(directory / log), sink, compression="zstd")
+        pq.write_table(table, sink, compression="zstd")
         write_atomically(directory / final, sink.getvalue().to_pybytes())
     write_atomically(directory / names.MODEL, save(model))
     write_summary(directory, summary)
@@ -112,7 +125,7 @@ def write_summary(directory: Path, summary: dict[str, Any]) -> None:
 
 def tidy(directory: Path) -> None:
     """Remove what only an unfinished run needs."""
-    for name in (names.CLIENTS_LOG, names.LEDGER_LOG, names.CHECKPOINT):
+    for name in (names.CLIENTS_LOG, names.LEDGER_LOG, names.SNAPSHOTS_LOG, names.CHECKPOINT):
         (directory / name).unlink(missing_ok=True)
 
 
