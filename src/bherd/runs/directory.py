@@ -3,7 +3,6 @@
 import hashlib
 import json
 import platform
-import tomllib
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,16 @@ from bherd.config import Config, from_dict, to_dict
 from bherd.errors import DamagedFileError, InputError
 from bherd.method import Indices
 from bherd.runs.files import write_atomically
+from bherd.toml import parse_toml
 
 CONFIG = "config.toml"
 METRICS = "metrics.jsonl"
 CLIENTS = "clients.parquet"
 LEDGER = "ledger.parquet"
+SNAPSHOTS = "snapshots.parquet"
 CLIENTS_LOG = "clients.arrows"
 LEDGER_LOG = "ledger.arrows"
+SNAPSHOTS_LOG = "snapshots.arrows"
 PARTITION = "partition.npz"
 MODEL = "model.safetensors"
 CHECKPOINT = "checkpoint.safetensors"
@@ -55,16 +57,6 @@ def read_config(directory: Path) -> Config:
         {name: table for name, table in parse_toml(path).items() if name != "environment"},
         source=str(path),
     )
-
-
-def parse_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as plain tables; a file that cannot be read or parsed is one clear error."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from error
 
 
 def write_partition(directory: Path, order: list[Indices]) -> None:
