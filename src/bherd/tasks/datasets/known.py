@@ -87,7 +87,7 @@ FASHION_MNIST = KnownDataset(
 CIFAR10 = KnownDataset(
     name="cifar10",
     about="50 000 + 10 000 colour photographs of 10 kinds, 3x32x32",
-    licence="free for research, please cite; Krizhevsky 2009",
+    licence="no licence stated, please cite; Krizhevsky 2009",
     folder="cifar-10-batches-bin",
     files=(
         KnownFile(
