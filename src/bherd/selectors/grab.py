@@ -6,12 +6,11 @@ form that the BHerd paper uses as its baseline GraB-FedAvg.
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from torch import Tensor
 
 from bherd.method import Indices, Selector
-from bherd.selectors.herding import as_trace
 from bherd.selectors.scaling import in_range
+from bherd.selectors.trace import as_trace
 
 
 def grab() -> Selector:
@@ -44,19 +43,21 @@ def grab_indices(gradients: npt.ArrayLike | Tensor) -> Indices:
 def balanced(trace: Tensor) -> Indices:
     """The indices with the sign plus; all indices where there is none.
 
-    ||s + z|| < ||s - z|| exactly when <s, z> < 0, so one inner product a step decides.
+    ||s + z|| < ||s - z|| exactly when <s, z> < 0, so one inner product a step decides. It is taken in
+    double precision and of tau z = tau g - (sum of the gradients so far): no division, so that whole
+    numbers give no rounding and a true tie is seen.
     """
-    rows = in_range(trace)
-    steps = len(rows)
-    mean = torch.zeros_like(rows[0])
-    total = torch.zeros_like(mean)
+    rows = in_range(trace).cpu().numpy()
+    steps, width = rows.shape
+    seen, total, deviation = np.zeros(width), np.zeros(width), np.empty(width)
     plus: list[int] = []
     for step, gradient in enumerate(rows):
-        mean.add_(gradient, alpha=1 / steps)
-        deviation = gradient - mean
-        if float(total.dot(deviation)) < 0:
-            total.add_(deviation)
+        seen += gradient
+        np.multiply(gradient, np.float64(steps), out=deviation)
+        deviation -= seen
+        if total.dot(deviation) < 0:
+            total += deviation
             plus.append(step)
         else:
-            total.sub_(deviation)
+            total -= deviation
     return np.array(plus or range(steps), dtype=np.int64)

@@ -9,10 +9,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bherd.errors import InputError
 from bherd.method import Indices, Selector
+from bherd.selectors.referee import Referee
 from bherd.selectors.scaling import in_range
 from bherd.selectors.share import check_share, kept_count
+from bherd.selectors.trace import as_trace
 
 __all__ = ["herd", "herding", "herding_order", "kept_count"]
 
@@ -60,43 +61,23 @@ def herding_order(trace: Tensor, count: int) -> Indices:
     steps = len(trace)
     if count == steps == 1:
         return np.zeros(1, dtype=np.int64)
-    centred = in_range(trace)
-    centred = in_range(centred - centred.mean(0))
+    rows = in_range(trace)
+    centred = rows - rows.mean(0)
+    centred -= centred.mean(0)  # what rounding left of a mean that is large beside the deviations
+    centred = in_range(centred)
     gram = (centred @ centred.T).cpu().to(torch.float64).numpy()
     scores = gram.diagonal().copy()
     tie = _TIE.get(trace.dtype, _TIE_FLOAT32) * scores.max()
     gram *= 2.0
     order = np.empty(count, dtype=np.int64)
+    referee: Referee | None = None
     for rank in range(count):
         best = int(scores.argmin())
         rivals = np.flatnonzero(scores <= scores[best] + tie)
         if len(rivals) > 1:
-            best = _closest(centred, order[:rank], rivals)
+            referee = referee or Referee(rows)
+            best = referee.closest(order[:rank], rivals)
         order[rank] = best
         scores += gram[best]
         scores[best] = np.inf
     return order
-
-
-def _closest(centred: Tensor, taken: Indices, rivals: Indices) -> int:
-    """Of the rivals, the one with the smallest ||s + z||; the lowest index where they are equal."""
-    total = torch.zeros(centred.shape[1], dtype=torch.float64, device=centred.device)
-    for rows in torch.split(torch.from_numpy(taken), 64):
-        total += centred[rows].sum(0, dtype=torch.float64)
-    norms = (centred[torch.from_numpy(rivals)].to(torch.float64) + total).square().sum(1).cpu()
-    return int(rivals[int(norms.numpy().argmin())])
-
-
-def as_trace(gradients: npt.ArrayLike | Tensor) -> Tensor:
-    """A user's gradients as a float tensor of shape (steps, d), or an error that says what is wrong."""
-    trace = gradients.detach() if isinstance(gradients, Tensor) else torch.from_numpy(np.array(gradients))
-    if trace.ndim != 2 or len(trace) == 0:
-        raise InputError(
-            f"gradients have shape {tuple(trace.shape)}, but (steps, d) with at least one step "
-            "is expected: one row a local step"
-        )
-    if trace.dtype not in (torch.float32, torch.float64):
-        trace = trace.to(torch.float64 if not trace.is_floating_point() else torch.float32)
-    if not bool(torch.isfinite(trace).all()):
-        raise InputError("gradients contain NaN or infinity: the training has diverged")
-    return trace
