@@ -20,7 +20,7 @@ class Interval(NamedTuple):
 
     mean: float
     half_width: float
-    count: int
+    samples: int
 
 
 @dataclass(frozen=True)

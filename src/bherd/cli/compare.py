@@ -130,12 +130,12 @@ def print_table(rows: "Sequence[Row]", target: float) -> None:
 
 
 def _text(value: "Interval", scale: float, unit: str, seeds: int) -> str:
-    if value.count == 0:
+    if value.samples == 0:
         return "not reached"
     text = f"{scale * value.mean:.2f}{unit}"
     if not math.isnan(value.half_width):
         text += f" ± {scale * value.half_width:.2f}"
-    return text if value.count == seeds else f"{text} ({value.count} of {seeds})"
+    return text if value.samples == seeds else f"{text} ({value.samples} of {seeds})"
 
 
 def as_json(rows: "Sequence[Row]", target: float) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def as_json(rows: "Sequence[Row]", target: float) -> dict[str, Any]:
 
     def plain(value: "Interval") -> dict[str, Any]:
         numbers = {"mean": value.mean, "half_width": value.half_width}
-        return {**{k: None if math.isnan(v) else v for k, v in numbers.items()}, "count": value.count}
+        return {**{k: None if math.isnan(v) else v for k, v in numbers.items()}, "samples": value.samples}
 
     return {
         "target": target,
