@@ -158,11 +158,12 @@ class Federation:
     base: str
     """fedavg, fednova or scaffold"""
     selector: str = "everything"
-    """everything, herding, grab, or a ready choice of steps by (round, client, steps) via `choose`"""
+    """everything, herding, reversed, grab, or random, which asks `choose`"""
     alpha: Fraction = Fraction(1)
     amplified: bool = False
     server_lr: float = 1.0
     choose: Callable[[int, int, int], Sequence[int]] | None = None
+    """(round, client, steps) -> the steps that a random selector draws"""
     visit: Callable[[int, int], Sequence[Labels]] | None = None
     """(round, client) -> the sample orders of that round's epochs; None: the client's own order"""
     round: int = 0
@@ -204,9 +205,15 @@ class Federation:
         steps = len(trace)
         if self.choose is not None:
             return list(self.choose(self.round, client, steps))
-        if self.selector == "herding":
-            return naive_herding(trace, kept_steps(self.alpha, steps))
-        return naive_grab(trace) if self.selector == "grab" else list(range(steps))
+        if self.selector == "grab":
+            return exact_grab(fractions_of(trace))
+        if self.selector == "everything":
+            return list(range(steps))
+        # Exact, since two gradients are always equally far from their mean: a tie, for the lower index.
+        count = kept_steps(self.alpha, steps)
+        if self.selector == "reversed":
+            return exact_herding(fractions_of(trace), steps)[::-1][:count]
+        return exact_herding(fractions_of(trace), count)
 
     def _direction(self, p: list[float], traces: list[Floats], kept: list[list[int]]) -> Floats:
         """Decisions 7 and 9."""

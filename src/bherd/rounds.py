@@ -110,7 +110,7 @@ def run_round(
 def _server_round(
     task: Task, method: Method, schedule: Schedule, state: State, outcomes: list[Outcome]
 ) -> State:
-    reports = [outcome.report for outcome in outcomes]
+    reports = sorted((outcome.report for outcome in outcomes), key=lambda report: report.client)
     params = aggregate(method, state.params, reports, local_lr=schedule.lr, epochs=schedule.epochs)
     shared, own = state.shared, state.own
     if method.correction.stateful:

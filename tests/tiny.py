@@ -1,0 +1,125 @@
+"""Small federations for the tests: data, tasks, and runs of either engine."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bherd.corrections import control_variates, no_correction
+from bherd.engines import Engine, Local, ReferenceEngine, SimulateEngine
+from bherd.engines.base import Evaluation, State
+from bherd.method import STEP_LENGTHS, Indices, Method, Selector
+from bherd.rounds import Round, Schedule, run_rounds, start_state
+from bherd.selectors import everything, grab, herding, random_share, reversed_herding
+from bherd.servers import average, nova
+from bherd.tasks.datasets import Dataset
+from bherd.tasks.task import Task, assemble
+
+IMAGE = (1, 8, 8)
+CLASSES = 4
+SIZES = (25, 40, 33)
+"""Unequal clients: with batches of 10 they take 2, 4 and 3 steps an epoch."""
+
+
+def tiny_dataset(
+    train: int = sum(SIZES), test: int = 30, shape: tuple[int, ...] = IMAGE, seed: int = 0
+) -> Dataset:
+    """Blurred classes of float32 samples in [0, 1]."""
+    draw = np.random.default_rng(seed)
+    centres = draw.random((CLASSES, *shape))
+
+    def half(count: int) -> tuple[np.ndarray, np.ndarray]:
+        labels = draw.permutation(np.arange(count) % CLASSES)
+        noise = draw.random((count, *shape))
+        return (0.6 * centres[labels] + 0.4 * noise).astype(np.float32), labels
+
+    x_train, y_train = half(train)
+    x_test, y_test = half(test)
+    return Dataset("tiny", x_train, y_train, x_test, y_test, CLASSES)
+
+
+def tiny_task(
+    model: str = "svm",
+    sizes: Sequence[int] = SIZES,
+    *,
+    dtype: torch.dtype = torch.float64,
+    dataset: Dataset | None = None,
+    seed: int = 0,
+) -> Task:
+    """Clients of these sizes, who hold the samples one after the other."""
+    data = tiny_dataset(sum(sizes)) if dataset is None else dataset
+    bounds = np.cumsum([0, *sizes])
+    order: list[Indices] = [np.arange(a, b) for a, b in pairwise(bounds)]
+    return assemble(data, model, order, seed=seed, dtype=dtype, device="cpu")
+
+
+class Run(NamedTuple):
+    """How a federation ended, and what each round did."""
+
+    state: State
+    records: list[Round]
+
+    @property
+    def params(self) -> Tensor:
+        return self.state.params
+
+    @property
+    def losses(self) -> list[Evaluation]:
+        return [r.evaluation for r in self.records if r.evaluation is not None]
+
+    @property
+    def kept(self) -> list[list[int]]:
+        return [outcome.kept.tolist() for record in self.records for outcome in record.outcomes]
+
+
+def federate(
+    task: Task,
+    method: Method,
+    *,
+    engine: str = "simulate",
+    rounds: int = 3,
+    lr: float = 0.05,
+    batch: int = 10,
+    epochs: float = 1.0,
+    participation: int | float = 1.0,
+    reshuffle: bool = False,
+    seed: int = 0,
+    workers: int = 1,
+) -> Run:
+    """Run a method on a task to its end."""
+    local = Local(batch, epochs, lr, reshuffle, seed)
+    schedule = Schedule(rounds, participation, epochs, lr, seed)
+    made: Engine = (
+        ReferenceEngine(task, method, local)
+        if engine == "reference"
+        else SimulateEngine(task, method, local, workers)
+    )
+    state, records = start_state(task, method), []
+    with closing(made) as running:
+        for after, record in run_rounds(running, task, method, schedule, state):
+            state = after
+            records.append(record)
+    return Run(state, records)
+
+
+def selectors(alpha: float = 0.5) -> list[Selector]:
+    """One of each kind."""
+    return [everything(), herding(alpha), grab(), random_share(alpha), reversed_herding(alpha)]
+
+
+def catalogue(alpha: float = 0.5) -> Iterator[tuple[str, Method]]:
+    """Every correction x selector x server rule x step length, with a name for the test's report."""
+    for correction in (no_correction(), control_variates()):
+        for selector in selectors(alpha):
+            for rule in (average, nova):
+                for step in STEP_LENGTHS:
+                    server = rule(step)
+                    name = f"{correction.name}-{selector.name}-{server.name}-{step}"
+                    yield name, Method(correction, selector, server)
+
+
+CATALOGUE = dict(catalogue())
