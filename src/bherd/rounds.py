@@ -90,7 +90,7 @@ def run_round(
         seconds = Seconds(time.perf_counter() - begin, 0.0, 0.0, 0.0)
         return state, Round(number, None, [], seconds, diverged=True)
     trained = time.perf_counter()
-    after = _server_round(task, method, schedule, state, outcomes)
+    after = server_round(method, schedule, task.clients, state, outcomes)
     aggregated = time.perf_counter()
     evaluation = None
     diverged = not bool(torch.isfinite(after.params.sum()))
@@ -107,15 +107,16 @@ def run_round(
     return (state if diverged else after), Round(number, evaluation, outcomes, seconds, diverged)
 
 
-def _server_round(
-    task: Task, method: Method, schedule: Schedule, state: State, outcomes: list[Outcome]
+def server_round(
+    method: Method, schedule: Schedule, clients: int, state: State, outcomes: list[Outcome]
 ) -> State:
+    """The state that the outcomes lead to; `clients` is the number of all, present or not."""
     reports = sorted((outcome.report for outcome in outcomes), key=lambda report: report.client)
     params = aggregate(method, state.params, reports, local_lr=schedule.lr, epochs=schedule.epochs)
     shared, own = state.shared, state.own
     if method.correction.stateful:
         extras = [report.extra for report in reports if report.extra is not None]
-        shared = method.correction.combine(shared, extras, task.clients)
+        shared = method.correction.combine(shared, extras, clients)
         own = {**own, **{outcome.report.client: outcome.own for outcome in outcomes}}
     return State(state.round + 1, params, combine_buffers(reports), shared, own)
 
