@@ -1,91 +1,56 @@
-"""Fast local training of linear models on the CPU, whose gradient is known in closed form.
+"""Linear models on the CPU: outputs f = x W^T + b, whose gradient is known in closed form.
 
-For outputs f = x W^T + b and r = dF/df, the derivative of the batch's mean loss, the gradient is
-(r^T x + lambda W, column sums of r): two matrix products a step and no autograd. The arrays are small,
-so the loop is numpy's: its calls cost a third of torch's.
+With r = dF/df, the derivative of the batch's mean loss, the gradient is (r^T x + lambda W, column sums
+of r): no autograd is needed. Two implementations: `linear_numpy` needs nothing more and starts at once,
+`linear_compiled` is several times faster on large data.
 """
 
+from abc import ABC, abstractmethod
+from typing import Literal
+
 import numpy as np
-import numpy.typing as npt
-import torch
 from torch import Tensor
 
 from bherd.client import Training
-from bherd.tasks.task import Plan, Task
+from bherd.method import Indices
+from bherd.tasks.task import Plan
 
-Floats = npt.NDArray[np.floating]
-
-
-def train_linear(
-    task: Task,
-    client: int,
-    plan: Plan,
-    shuffle: np.random.Generator | None,
-    params: Tensor,
-    offset: Tensor | None,
-    lr: float,
-    keep_trace: bool,
-) -> Training:
-    """Local SGD of one client; writes every corrected gradient into its row of the trace."""
-    x, y = (samples.numpy() for samples in task.samples(client))
-    features = x.shape[1]
-    outputs = len(params) // (features + 1)
-    derivative = _hinge if task.model.linear == "hinge" else _softmax
-    w = params.numpy().copy()
-    weights, bias = w[: outputs * features].reshape(outputs, features), w[outputs * features :]
-    shift = None if offset is None else offset.numpy()
-    decay, rate = w.dtype.type(task.model.decay), w.dtype.type(lr)
-    rows = np.empty((plan.steps if keep_trace else 1, len(w)), w.dtype)
-    total = np.zeros_like(w)
-    moved = np.empty_like(w)
-    loss = 0.0
-    for step in range(plan.steps):
-        position = step % plan.per_epoch
-        batch: slice | npt.NDArray[np.int64] = slice(position * plan.batch, (position + 1) * plan.batch)
-        if shuffle is not None:
-            if position == 0:
-                visit = shuffle.permutation(len(x))
-            batch = visit[batch]
-        inputs = x[batch]
-        batch_loss, residual = derivative(inputs @ weights.T + bias, y[batch])
-        gradient = rows[step if keep_trace else 0]
-        np.matmul(residual.T, inputs, out=gradient[: outputs * features].reshape(outputs, features))
-        residual.sum(0, out=gradient[outputs * features :])
-        loss += batch_loss
-        if decay:
-            flat = weights.reshape(-1)
-            gradient[: outputs * features] += decay * flat
-            loss += 0.5 * float(decay) * float(flat @ flat)
-        if shift is not None:
-            gradient += shift
-        if not keep_trace:
-            total += gradient
-        np.multiply(gradient, rate, out=moved)
-        w -= moved
-    gradients = torch.from_numpy(rows if keep_trace else total)
-    return Training(gradients, plan.steps, loss / plan.steps)
+Split = Literal["train", "test"]
 
 
-def _hinge(outputs: Floats, targets: Floats) -> tuple[float, Floats]:
-    """Mean of 1/2 max(0, 1 - y f)^2 and its derivative, -y max(0, 1 - y f) / B."""
-    signs = targets[:, None]
-    slack = np.maximum(0, 1 - signs * outputs)
-    count = len(targets)
-    loss = 0.5 * float(slack[:, 0] @ slack[:, 0]) / count
-    slack *= signs
-    slack *= slack.dtype.type(-1 / count)
-    return loss, slack
+class Linear(ABC):
+    """Training and evaluation of a task's linear model."""
+
+    @abstractmethod
+    def train(
+        self,
+        client: int,
+        plan: Plan,
+        shuffle: np.random.Generator | None,
+        params: Tensor,
+        offset: Tensor | None,
+        lr: float,
+        keep_trace: bool,
+    ) -> Training:
+        """Local SGD of one client from `params`."""
+
+    @abstractmethod
+    def measure(self, params: Tensor, split: Split, rows: slice) -> tuple[float, int]:
+        """Summed loss without penalty, and correct predictions, of some rows of a split."""
 
 
-def _softmax(outputs: Floats, targets: npt.NDArray[np.int64]) -> tuple[float, Floats]:
-    """Mean cross entropy and its derivative, (softmax - one-hot) / B."""
-    count = len(targets)
-    picked = np.arange(count), targets
-    outputs -= outputs.max(1, keepdims=True)
-    exponentials = np.exp(outputs)
-    sums = exponentials.sum(1, keepdims=True)
-    loss = float((np.log(sums[:, 0]) - outputs[picked]).mean())
-    exponentials /= sums
-    exponentials[picked] -= 1
-    exponentials *= exponentials.dtype.type(1 / count)
-    return loss, exponentials
+def all_visits(plan: Plan, size: int, shuffle: np.random.Generator | None) -> Indices:
+    """The samples of all steps, one after the other; the draws are those of `tasks.task.batches`."""
+    epoch = plan.per_epoch * plan.batch
+    total = plan.steps * plan.batch
+    epochs = -(-total // epoch)
+    if shuffle is None:
+        order = np.arange(epoch, dtype=np.int64)
+        return order[:total] if epochs == 1 else np.tile(order, epochs)[:total]
+    return np.concatenate([shuffle.permutation(size)[:epoch] for _ in range(epochs)])[:total]
+
+
+def penalty(params: Tensor, outputs: int, decay: float) -> float:
+    """(lambda / 2) ||W||^2, biases being free."""
+    weights = params[: len(params) - outputs]
+    return 0.5 * decay * float(weights @ weights) if decay else 0.0

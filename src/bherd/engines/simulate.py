@@ -16,11 +16,14 @@ from torch import Tensor
 from bherd.client import Outcome, Train, Training, client_round
 from bherd.engines.autograd import FlatModule
 from bherd.engines.base import Engine, Evaluation, Local, State
-from bherd.engines.linear import train_linear
+from bherd.engines.linear import Linear, Split, penalty
+from bherd.engines.linear_compiled import CompiledLinear, pays
+from bherd.engines.linear_numpy import NumpyLinear
 from bherd.method import Method
 from bherd.tasks.task import Task, plan_steps
 
 _CHUNK = 1000
+_LINEAR_CHUNK = 5000
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -31,12 +34,13 @@ class SimulateEngine(Engine):
 
     def __init__(self, task: Task, method: Method, local: Local, workers: int = 1) -> None:
         self.task, self.method, self.local = task, method, local
-        self._linear = task.model.linear is not None and task.x_train.device.type == "cpu"
-        self._draws = not self._linear and draws_random_numbers(task)
+        self._linear = linear_of(task)
+        self._draws = self._linear is None and draws_random_numbers(task)
         workers = max(1, workers)
         self._modules: queue.SimpleQueue[FlatModule] = queue.SimpleQueue()
-        for _ in range(workers):
-            self._modules.put(FlatModule(task.model))
+        if self._linear is None:
+            for _ in range(workers):
+                self._modules.put(FlatModule(task.model))
         self._threads_before = torch.get_num_threads()
         torch.set_num_threads(1)
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
@@ -52,6 +56,7 @@ class SimulateEngine(Engine):
                 own=state.own.get(client, torch.zeros_like(state.shared)),
                 shared=state.shared,
                 stream=self.local.selector_stream(state.round + 1, client),
+                snapshot=self.local.snapshot(state.round + 1),
             )
 
         if self._draws:
@@ -65,8 +70,8 @@ class SimulateEngine(Engine):
 
         def train(params: Tensor, offset: Tensor | None, keep_trace: bool) -> Training:
             shuffle = local.shuffle(round, client)
-            if self._linear:
-                return train_linear(task, client, plan, shuffle, params, offset, local.lr, keep_trace)
+            if self._linear is not None:
+                return self._linear.train(client, plan, shuffle, params, offset, local.lr, keep_trace)
             module = self._modules.get()
             try:
                 module.load(params, state.buffers)
@@ -82,28 +87,33 @@ class SimulateEngine(Engine):
         return train
 
     def evaluate(self, params: Tensor, buffers: Tensor | None, *, train: bool) -> Evaluation:
-        task = self.task
-        test_loss, hits = self._loss_and_hits(params, buffers, task.x_test, task.y_test)
-        train_loss = float("nan")
-        if train:
-            train_loss, _ = self._loss_and_hits(params, buffers, task.x_train, task.y_train)
-        return Evaluation(train_loss, test_loss, hits / len(task.y_test))
+        test_loss, accuracy = self._measure(params, buffers, "test")
+        train_loss = self._measure(params, buffers, "train")[0] if train else float("nan")
+        return Evaluation(train_loss, test_loss, accuracy)
 
-    def _loss_and_hits(
-        self, params: Tensor, buffers: Tensor | None, x: Tensor, y: Tensor
-    ) -> tuple[float, int]:
+    def _measure(self, params: Tensor, buffers: Tensor | None, split: Split) -> tuple[float, float]:
+        """Mean loss with penalty, and accuracy, over a split, in chunks of fixed size."""
+        task, linear = self.task, self._linear
+        x, y = (task.x_train, task.y_train) if split == "train" else (task.x_test, task.y_test)
+
         def measure(start: int) -> tuple[float, int, float]:
+            rows = slice(start, start + chunk)
+            if linear is not None:
+                return *linear.measure(params, split, rows), 0.0
             module = self._modules.get()
             try:
                 module.load(params, buffers)
-                rows = slice(start, start + _CHUNK)
                 return *module.loss_and_hits(x[rows], y[rows]), module.penalty()
             finally:
                 self._modules.put(module)
 
-        parts = self._map(measure, range(0, len(x), _CHUNK))
+        chunk = _CHUNK if linear is None else _LINEAR_CHUNK
+        parts = self._map(measure, range(0, len(x), chunk))
         losses, hits, penalties = zip(*parts, strict=True)
-        return sum(losses) / len(x) + penalties[0], sum(hits)
+        charge = penalties[0]
+        if linear is not None:
+            charge = penalty(params, len(params) // (x.shape[1] + 1), task.model.decay)
+        return sum(losses) / len(x) + charge, sum(hits) / len(x)
 
     def _map(self, function: Callable[[Item], Answer], items: Iterable[Item]) -> list[Answer]:
         if self._pool is None:
@@ -114,6 +124,13 @@ class SimulateEngine(Engine):
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
         torch.set_num_threads(self._threads_before)
+
+
+def linear_of(task: Task) -> Linear | None:
+    """The closed form of the task's model, if it has one here."""
+    if task.model.linear is None or task.x_train.device.type != "cpu":
+        return None
+    return CompiledLinear(task) if pays(task) else NumpyLinear(task)
 
 
 def draws_random_numbers(task: Task) -> bool:

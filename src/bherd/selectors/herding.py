@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from bherd.method import Indices, Selector
+from bherd.selectors.gram import centred_gram
+from bherd.selectors.greedy import take_until_tie
 from bherd.selectors.referee import Referee
-from bherd.selectors.scaling import in_range
 from bherd.selectors.share import check_share, kept_count
 from bherd.selectors.trace import as_trace
 
@@ -61,23 +62,18 @@ def herding_order(trace: Tensor, count: int) -> Indices:
     steps = len(trace)
     if count == steps == 1:
         return np.zeros(1, dtype=np.int64)
-    rows = in_range(trace)
-    centred = rows - rows.mean(0)
-    centred -= centred.mean(0)  # what rounding left of a mean that is large beside the deviations
-    centred = in_range(centred)
-    gram = (centred @ centred.T).cpu().to(torch.float64).numpy()
+    rows, gram = centred_gram(trace)
     scores = gram.diagonal().copy()
-    tie = _TIE.get(trace.dtype, _TIE_FLOAT32) * scores.max()
+    tie = _TIE.get(trace.dtype, _TIE_FLOAT32) * float(scores.max())
     gram *= 2.0
     order = np.empty(count, dtype=np.int64)
     referee: Referee | None = None
-    for rank in range(count):
-        best = int(scores.argmin())
-        rivals = np.flatnonzero(scores <= scores[best] + tie)
-        if len(rivals) > 1:
-            referee = referee or Referee(rows)
-            best = referee.closest(order[:rank], rivals)
+    rank = take_until_tie(gram, scores, tie, order, 0)
+    while rank < count:
+        referee = referee or Referee(rows)
+        best = referee.closest(order[:rank], np.flatnonzero(scores <= scores.min() + tie))
         order[rank] = best
         scores += gram[best]
         scores[best] = np.inf
+        rank = take_until_tie(gram, scores, tie, order, rank + 1)
     return order

@@ -16,9 +16,14 @@ def in_range(trace: Tensor) -> Tensor:
     if trace.numel() == 0:
         return trace
     largest = float(trace.abs().amax())
-    safe = _SAFE.get(trace.dtype, 1e3)
-    if largest == 0 or not math.isfinite(largest) or 1 / safe < largest < safe:
+    if not math.isfinite(largest) or squares_in_range(largest, trace.dtype):
         return trace
     exponent = -math.frexp(largest)[1]
     half = exponent // 2
     return trace * 2.0**half * 2.0 ** (exponent - half)
+
+
+def squares_in_range(largest: float, dtype: torch.dtype) -> bool:
+    """Whether sums of squares of numbers up to `largest` neither over- nor underflow."""
+    safe = _SAFE.get(dtype, 1e3)
+    return largest == 0 or 1 / safe < largest < safe

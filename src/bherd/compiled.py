@@ -1,0 +1,42 @@
+"""Compiling plain functions over numpy arrays with numba, where that pays and numba is there.
+
+Nothing here imports numba before a function is compiled, so that short runs start at once.
+"""
+
+import functools
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+REORDERED_SUMS = frozenset({"reassoc", "contract", "nsz"})
+"""Leave to compile sums in any order; NaN and infinity keep their meaning."""
+
+_compiled: list[str] = []
+
+
+def available() -> bool:
+    """Whether numba is installed; it is not imported."""
+    return importlib.util.find_spec("numba") is not None
+
+
+def in_use() -> bool:
+    """Whether this process has compiled something already, so that the next one costs little."""
+    return bool(_compiled)
+
+
+@functools.cache
+def fast(function: Callable[..., Any], reordered_sums: bool = False) -> Callable[..., Any]:
+    """The function through numba, without the interpreter lock; kept on disk for the next process.
+
+    Unless sums may be reordered, it computes the same bits as the plain function.
+    """
+    import numba
+
+    _compiled.append(function.__name__)
+    freedom = set(REORDERED_SUMS) if reordered_sums else False
+    result: Callable[..., Any]
+    try:
+        result = numba.njit(function, nogil=True, error_model="numpy", fastmath=freedom, cache=True)
+    except RuntimeError:  # there is no folder in which it could be kept
+        result = numba.njit(function, nogil=True, error_model="numpy", fastmath=freedom)
+    return result

@@ -1,0 +1,78 @@
+"""Linear models by the compiled kernels, reading pixels as bytes: for data that is large enough."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bherd.client import Training
+from bherd.compiled import available
+from bherd.engines import kernels
+from bherd.engines.linear import Linear, Split, all_visits
+from bherd.tasks.task import Plan, Task
+
+COMPILED_FROM = 2**23
+"""Numbers in the training inputs from which on loading the compiler (0.3 s) pays for itself."""
+
+
+def pays(task: Task) -> bool:
+    """Whether to compile: a matter of the task's size alone, so that a run is the same everywhere."""
+    return task.x_train.numel() >= COMPILED_FROM and available()
+
+
+class CompiledLinear(Linear):
+    """Holds the task's inputs as bytes where they are bytes / 255, else as they are."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._inputs = {"train": _compact(task.x_train), "test": _compact(task.x_test)}
+        compiled = kernels.load()
+        hinge = task.model.linear == "hinge"
+        self._train = compiled.train_hinge if hinge else compiled.train_softmax
+        self._measure = compiled.measure_hinge if hinge else compiled.measure_softmax
+
+    def train(
+        self,
+        client: int,
+        plan: Plan,
+        shuffle: np.random.Generator | None,
+        params: Tensor,
+        offset: Tensor | None,
+        lr: float,
+        keep_trace: bool,
+    ) -> Training:
+        task = self._task
+        held = slice(task.bounds[client], task.bounds[client + 1])
+        inputs, scale = self._inputs["train"]
+        w = params.numpy().copy()
+        number = w.dtype.type
+        rows = np.empty((plan.steps, len(w)), w.dtype) if keep_trace else np.zeros((1, len(w)), w.dtype)
+        loss = self._train(
+            inputs[held],
+            task.y_train[held].numpy(),
+            all_visits(plan, task.size(client), shuffle),
+            plan.batch,
+            w,
+            number(scale),
+            number(task.model.decay),
+            number(lr),
+            np.zeros_like(w) if offset is None else offset.numpy(),
+            rows,
+            keep_trace,
+        )
+        return Training(torch.from_numpy(rows if keep_trace else rows[0]), plan.steps, loss / plan.steps)
+
+    def measure(self, params: Tensor, split: Split, rows: slice) -> tuple[float, int]:
+        inputs, scale = self._inputs[split]
+        targets = self._task.y_train if split == "train" else self._task.y_test
+        w = params.numpy()
+        return self._measure(inputs[rows], targets[rows].numpy(), w, w.dtype.type(scale))
+
+
+def _compact(x: Tensor) -> tuple[kernels.Array, float]:
+    """Inputs as bytes and 1/255, if that is exactly what they are; otherwise as they are, and 1."""
+    pixels = torch.empty(x.shape, dtype=torch.uint8)
+    for part, out in zip(torch.split(x, 1000), torch.split(pixels, 1000), strict=True):
+        out.copy_(torch.mul(part, 255).round_().clamp_(0, 255))
+        if not torch.equal(out.to(x.dtype).div_(255), part):
+            return x.numpy(), 1.0
+    return pixels.numpy(), 1 / 255

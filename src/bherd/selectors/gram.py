@@ -1,0 +1,37 @@
+"""The inner products of the centred gradients: all of herding's work that grows with d."""
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from bherd.selectors.scaling import in_range, squares_in_range
+
+_COLUMNS = 4096
+
+
+def centred_gram(trace: Tensor) -> tuple[Tensor, npt.NDArray[np.float64]]:
+    """The trace, rescaled if it must be, and the Gram matrix of its rows less their mean.
+
+    Centring and multiplying share one visit to each block of columns, so that the trace is read once
+    and never copied; the products of the blocks are summed in double precision. Only a trace whose
+    squares could leave the range of floats is rescaled, and read again.
+    """
+    gram, largest = _blockwise(trace)
+    if not squares_in_range(largest, trace.dtype):
+        trace = in_range(trace)
+        centred = trace - trace.mean(0)
+        gram, _ = _blockwise(in_range(centred - centred.mean(0)))
+    return trace, gram.cpu().numpy()
+
+
+def _blockwise(trace: Tensor) -> tuple[Tensor, float]:
+    """The Gram matrix of the centred rows, and the largest entry of these; NaN where they overflow."""
+    gram = torch.zeros((len(trace), len(trace)), dtype=torch.float64, device=trace.device)
+    extremes: list[Tensor] = []
+    for block in torch.split(trace, _COLUMNS, dim=1):
+        centred = block - block.mean(0)
+        centred -= centred.mean(0)  # what rounding left of a mean that is large beside the deviations
+        extremes.extend(centred.aminmax())
+        gram += centred @ centred.T
+    return gram, float(torch.stack(extremes).abs().amax()) if extremes else 0.0
