@@ -8,34 +8,15 @@ herding keeps at the share alpha that gives k_i, so one snapshot answers for eve
 A snapshot only looks: it changes no number of the run.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import torch
 from torch import Tensor
 
 from bherd.method import Indices
 from bherd.selectors.herding import herding_order
-
-SNAPSHOTS_SCHEMA = pa.schema(
-    [
-        ("round", pa.int32()),
-        ("client", pa.int32()),
-        ("x", pa.list_(pa.float32())),
-        ("y", pa.list_(pa.float32())),
-        ("mean_x", pa.float64()),
-        ("mean_y", pa.float64()),
-        ("mean_norm", pa.float64()),
-        ("explained_x", pa.float64()),
-        ("explained_y", pa.float64()),
-        ("order", pa.list_(pa.int32())),
-        ("distance", pa.list_(pa.float64())),
-        ("kept", pa.list_(pa.int32())),
-    ]
-)
 
 
 class Snapshot(NamedTuple):
@@ -98,30 +79,6 @@ def prefix_distances(trace: Tensor, mean: Tensor, order: Indices) -> npt.NDArray
         total += trace[step]
         distances[count - 1] = float(torch.linalg.vector_norm(total / count - mean))
     return distances
-
-
-def snapshots_batch(round: int, rows: Sequence[tuple[int, Indices, Snapshot]]) -> pa.RecordBatch:
-    """A round's rows of snapshots.parquet, from (client, what the run kept, snapshot)."""
-    return pa.RecordBatch.from_pylist(
-        [
-            {
-                "round": round,
-                "client": client,
-                "x": shot.plane[:, 0],
-                "y": shot.plane[:, 1],
-                "mean_x": shot.mean[0],
-                "mean_y": shot.mean[1],
-                "mean_norm": shot.mean_norm,
-                "explained_x": shot.explained[0],
-                "explained_y": shot.explained[1],
-                "order": shot.order.astype(np.int32),
-                "distance": shot.distance,
-                "kept": kept.astype(np.int32),
-            }
-            for client, kept, shot in rows
-        ],
-        schema=SNAPSHOTS_SCHEMA,
-    )
 
 
 def _signs(vectors: Tensor) -> Tensor:

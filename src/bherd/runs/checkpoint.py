@@ -1,31 +1,40 @@
 """The checkpoint: everything that the next round needs, in one safetensors file."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors.torch import load, save
 from torch import Tensor
 
 from bherd.engines.base import State
 from bherd.errors import DamagedFileError
 from bherd.runs.files import Mark, write_atomically
+from bherd.runs.seal import BLANK, read_sealed, seal
 
-FORMAT = 1
+FORMAT = 2
+
+
+class Origin(NamedTuple):
+    """What a run began with, to notice a resume that no longer matches."""
+
+    config: dict[str, dict[str, Any]]
+    """Every setting, by table."""
+    environment: dict[str, str]
+    """Versions and platform."""
+    data: str
+    """The fingerprint of the dataset."""
 
 
 class Checkpoint(NamedTuple):
-    """A state, the logs as they were when it was reached, and the run it belongs to."""
+    """A state, the other files as they were when it was reached, and the run it belongs to."""
 
     state: State
     marks: dict[str, Mark]
-    """The length and hash of each log, by file name."""
-    settings: dict[str, Any]
-    """The configuration and the data's fingerprint, to notice a resume that no longer matches."""
+    """The length and hash of each log and of the partition, by file name."""
+    origin: Origin
     seconds: float
     """Time spent so far."""
     diverged_at: int | None = None
@@ -45,45 +54,57 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     header = {
         "format": FORMAT,
         "round": state.round,
-        "marks": {name: list(mark) for name, mark in checkpoint.marks.items()},
-        "settings": checkpoint.settings,
+        "marks": checkpoint.marks,
+        "origin": checkpoint.origin._asdict(),
         "seconds": checkpoint.seconds,
         "diverged_at": checkpoint.diverged_at,
-        "sha256": _digest(tensors),
     }
-    write_atomically(path, save(tensors, metadata={"bherd": json.dumps(header)}))
+    content = save(tensors, metadata={"bherd": json.dumps(header), "sha256": BLANK})
+    write_atomically(path, *seal(content))
 
 
-def load_checkpoint(path: Path, device: str) -> Checkpoint:
-    """Read a checkpoint back, or raise `DamagedFileError` naming the file."""
-    try:
-        with safe_open(path, framework="pt", device="cpu") as file:
-            header = json.loads((file.metadata() or {})["bherd"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise DamagedFileError(f"{path} is damaged and cannot be read: {error}") from error
-    if header["format"] != FORMAT:
-        raise DamagedFileError(
-            f"{path} has format {header['format']}, but this version of bherd reads {FORMAT}"
-        )
-    if _digest(tensors) != header["sha256"]:
-        raise DamagedFileError(f"{path} is damaged: its contents do not match their checksum")
-    moved = {name: tensor.to(device) for name, tensor in tensors.items()}
+def load_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint back, onto the CPU, or raise `DamagedFileError` naming the file."""
+    sealed = read_sealed(path)
+    header = _header(path, sealed.metadata)
+    tensors = load(sealed.content)
     own: Mapping[int, Tensor] = {}
-    if "own" in moved:
-        own = dict(zip(tensors["own_clients"].tolist(), moved["own"], strict=True))
+    if "own" in tensors:
+        own = dict(zip(tensors["own_clients"].tolist(), tensors["own"], strict=True))
     return Checkpoint(
-        State(header["round"], moved["params"], moved.get("buffers"), moved["shared"], own),
-        {name: Mark(*mark) for name, mark in header["marks"].items()},
-        header["settings"],
+        State(header["round"], tensors["params"], tensors.get("buffers"), tensors["shared"], own),
+        _marks(header),
+        Origin(**header["origin"]),
         header["seconds"],
         header["diverged_at"],
     )
 
 
-def _digest(tensors: Mapping[str, Tensor]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(tensors):
-        digest.update(name.encode())
-        digest.update(tensors[name].numpy().tobytes())
-    return digest.hexdigest()
+def read_marks(path: Path) -> dict[str, Mark]:
+    """How much of each log a checkpoint vouches for."""
+    return _marks(_header(path, read_sealed(path).metadata))
+
+
+def move(state: State, device: str) -> State:
+    """A state on another device."""
+    return State(
+        state.round,
+        state.params.to(device),
+        None if state.buffers is None else state.buffers.to(device),
+        state.shared.to(device),
+        {client: own.to(device) for client, own in state.own.items()},
+    )
+
+
+def _header(path: Path, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    header: dict[str, Any] = json.loads(metadata["bherd"])
+    if header["format"] != FORMAT:
+        raise DamagedFileError(
+            f"{path} has format {header['format']}, but this version of bherd reads {FORMAT}: "
+            "resume it with the version named in config.toml"
+        )
+    return header
+
+
+def _marks(header: Mapping[str, Any]) -> dict[str, Mark]:
+    return {name: Mark(*mark) for name, mark in header["marks"].items()}

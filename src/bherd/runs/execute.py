@@ -1,187 +1,261 @@
 """Run a configuration into a directory, or take a directory up where it stopped."""
 
 import dataclasses
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+import warnings
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
-from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from bherd.config import Config, to_dict
+from bherd.config import FREE_TO_CHANGE, Config, to_dict
 from bherd.engines.base import State
-from bherd.errors import InputError
+from bherd.errors import DamagedFileError, InputError
 from bherd.rounds import run_rounds, start_state
 from bherd.runs import directory as names
-from bherd.runs.checkpoint import Checkpoint, load_checkpoint
-from bherd.runs.files import check_log, locked
+from bherd.runs.checkpoint import Checkpoint, Origin, load_checkpoint, move
+from bherd.runs.files import (
+    Mark,
+    UnwritableError,
+    check_beginning,
+    check_whole,
+    locked,
+    mark_of,
+    remove,
+    sync_directory,
+    temporary,
+    writing,
+)
 from bherd.runs.memory import peak_bytes, start_peak
-from bherd.runs.recorder import Recorder, finish, tidy, write_summary
+from bherd.runs.recorder import LOGS, Recorder, finish, remove_temporaries, tidy, undo, write_summary
+from bherd.runs.stopping import Stop, stop_between_rounds
 from bherd.session import Session, prepare
 from bherd.tasks.flat import load_buffers, persistent_buffers, unravel
 
 OnRound = Callable[[dict[str, Any]], None]
-_FREE_TO_CHANGE = {("run", "workers"), ("task", "data_dir"), ("run", "checkpoint_every")}
+OnWarning = Callable[[str], None]
+
+
+class _Run(NamedTuple):
+    """A run that is about to go on: what, where, and from which checkpoint (None: from the start)."""
+
+    session: Session
+    directory: Path
+    origin: Origin
+    partition: Mark
+    checkpoint: Checkpoint | None
 
 
 def run(config: Config, directory: Path, on_round: OnRound | None = None) -> dict[str, Any]:
     """Run a configuration into a new directory and return its summary.
 
-    Nothing is written before the data, the partition and the model have been found good.
+    Nothing is written before the data, the partition and the model have been found good, and a run
+    that fails before its first round is over leaves nothing behind. `on_round` is given the metrics
+    line of each round; it may raise `KeyboardInterrupt` to stop the run, as Ctrl-C does.
     """
     check_new(directory)
     session = prepare(config)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        names.write_config(directory, session.config)
-        names.write_partition(directory, session.task.order)
-    except OSError as error:
-        raise InputError(f"cannot write into {directory}: {error.strerror}") from error
-    with locked(directory):
-        return _continue(session, directory, None, on_round)
+    origin = Origin(to_dict(session.config), names.environment(), _fingerprint(session))
+    with stop_between_rounds() as stop:
+        made = _make_directory(directory)
+        try:
+            with locked(directory):
+                check_new(directory)  # another process may have been quicker
+                try:
+                    return _begin(session, directory, origin, stop, on_round)
+                except Exception:
+                    if not _has_rounds(directory):
+                        with suppress(UnwritableError):
+                            undo(directory)
+                    raise
+        except Exception:
+            with suppress(OSError):
+                for folder in made:
+                    folder.rmdir()
+            raise
 
 
-def resume(directory: Path, on_round: OnRound | None = None, *, workers: int | None = None) -> dict[str, Any]:
-    """Continue an unfinished run; a finished one is returned as it is.
+def resume(
+    directory: Path,
+    on_round: OnRound | None = None,
+    *,
+    workers: int | None = None,
+    on_warning: OnWarning = warnings.warn,
+) -> dict[str, Any]:
+    """Continue an unfinished run; a finished one is checked and returned as it is.
 
     Everything is checked before anything is written: the configuration against the checkpoint's, the
-    logs against their hashes, the partition against the one that the configuration gives.
+    logs and the partition against their hashes, the data against its fingerprint. `on_warning` is
+    told where versions have changed since the run began.
     """
-    config = names.read_config(directory)
-    if workers is not None:
-        config = config.replace(workers=workers)
+    config, environment = names.read_config(directory), names.read_environment(directory)
     with locked(directory):
         summary = names.read_summary(directory)
-        if summary is not None and summary["status"] in ("complete", "diverged"):
+        if summary is not None and summary["status"] != "interrupted":
+            names.check_final_files(directory, summary)
             tidy(directory)
             return summary
-        session = prepare(config)
-        checkpoint = None
-        path = directory / names.CHECKPOINT
-        if path.exists():
-            checkpoint = load_checkpoint(path, session.config.run.device)
-            _check_settings(path, checkpoint, _settings(session))
-            for name, mark in checkpoint.marks.items():
-                check_log(directory / name, mark)
-        if (directory / names.PARTITION).exists():
+        checkpoint = _checked_checkpoint(directory, config, environment)
+        session = prepare(config if workers is None else config.replace(workers=workers))
+        origin = Origin(to_dict(config), environment, _fingerprint(session))
+        if checkpoint is not None and checkpoint.origin.data != origin.data:
+            raise InputError(f"{directory} cannot be resumed: the dataset is not the one that it began with")
+        whole = (directory / names.PARTITION).exists()
+        if whole:
             names.check_partition(directory, session.task.order)
-        else:
-            names.write_partition(directory, session.task.order)
-        return _continue(session, directory, checkpoint, on_round)
+        changes = names.changed_versions(environment, names.environment())
+        if changes is not None:
+            on_warning(f"{directory}: {changes}")
+        with stop_between_rounds() as stop:
+            remove_temporaries(directory)
+            remove(directory / names.SUMMARY)
+            if whole:
+                partition = mark_of((directory / names.PARTITION).read_bytes())
+            else:
+                partition = names.write_partition(directory, session.task.order)
+            return _continue(_Run(session, directory, origin, partition, checkpoint), stop, on_round)
 
 
 def check_new(directory: Path) -> None:
-    """Refuse a directory that holds something already."""
+    """Refuse a directory that holds something already, other than a draft of a killed start."""
+    if directory.is_symlink() and not directory.exists():
+        raise InputError(f"{directory} is a link to a folder that does not exist; make it, or choose another")
     if directory.exists() and not directory.is_dir():
         raise InputError(f"{directory} exists and is not a folder")
-    if directory.exists() and any(directory.iterdir()):
+    try:
+        inside = {path.name for path in directory.iterdir()} if directory.exists() else set()
+    except OSError as error:
+        raise InputError(f"{directory} cannot be read: {error.strerror or error}") from error
+    if inside - {temporary(directory / names.CONFIG).name}:
         hint = (
             f"continue it with `bherd resume {directory}` or choose another --out"
-            if (directory / names.CONFIG).exists()
+            if names.CONFIG in inside
             else "choose another --out"
         )
         raise InputError(f"{directory} is not empty; {hint}")
 
 
-def _continue(
-    session: Session, directory: Path, checkpoint: Checkpoint | None, on_round: OnRound | None
+def _make_directory(directory: Path) -> list[Path]:
+    """Make a directory and its parents; returns those that were missing, the innermost first."""
+    made: list[Path] = []
+    with writing(directory):
+        missing = [path for path in (directory, *directory.parents) if not path.exists()]
+        try:
+            for folder in reversed(missing):
+                folder.mkdir(exist_ok=True)
+                made.insert(0, folder)
+                sync_directory(folder.parent)
+        except OSError:
+            with suppress(OSError):
+                for folder in made:
+                    folder.rmdir()
+            raise
+    return made
+
+
+def _begin(
+    session: Session, directory: Path, origin: Origin, stop: Stop, on_round: OnRound | None
 ) -> dict[str, Any]:
+    names.write_config(directory, session.config, origin.environment)
+    partition = names.write_partition(directory, session.task.order)
+    return _continue(_Run(session, directory, origin, partition, None), stop, on_round)
+
+
+def _continue(run: _Run, stop: Stop, on_round: OnRound | None) -> dict[str, Any]:
+    """Do the rounds that are left. A stop, a divergence and the end each leave a summary."""
+    try:
+        return _finish_rounds(run, stop, on_round)
+    except UnwritableError as error:
+        if not _has_rounds(run.directory):
+            raise
+        raise UnwritableError(
+            f"{error}; what was recorded before is safe: once there is room and access, continue with "
+            f"`bherd resume {run.directory}`"
+        ) from error
+
+
+def _finish_rounds(run: _Run, stop: Stop, on_round: OnRound | None) -> dict[str, Any]:
     start_peak()
-    state = checkpoint.state if checkpoint else start_state(session.task, session.method)
-    diverged_at = checkpoint.diverged_at if checkpoint else None
-    settings = session.config.run
+    session, directory, settings = run.session, run.directory, run.session.config.run
     recorder = Recorder(
-        directory, _settings(session), settings.checkpoint_every, checkpoint, ledger=settings.ledger
+        directory,
+        run.origin,
+        run.partition,
+        settings.checkpoint_every,
+        run.checkpoint,
+        ledger=settings.ledger,
     )
     with closing(recorder):
-        if diverged_at is None:
-            try:
-                with closing(session.engine()) as engine, _stop_between_rounds() as computing:
-                    rounds = run_rounds(engine, session.task, session.method, session.schedule, state)
-                    for after, record in computing(rounds):
-                        line = recorder.add(after, record)
-                        state = after
-                        diverged_at = record.round if record.diverged else None
+        if run.checkpoint is None:
+            state, diverged_at = start_state(session.task, session.method), None
+            recorder.checkpoint(state)
+        else:
+            state, diverged_at = move(run.checkpoint.state, settings.device), run.checkpoint.diverged_at
+        if diverged_at is None and state.round < session.schedule.rounds:
+            with closing(session.engine()) as engine:
+                rounds = run_rounds(engine, session.task, session.method, session.schedule, state)
+                for after, record in stop.until_asked(rounds):
+                    line = recorder.add(after, record)
+                    state, diverged_at = after, record.round if record.diverged else None
+                    try:
                         if on_round is not None:
                             on_round(line)
-            except KeyboardInterrupt:
-                recorder.checkpoint(state)
-                write_summary(directory, _summary(session, directory, state, None, recorder.seconds))
-                raise
-        if diverged_at is None:
-            recorder.checkpoint(state)
+                    except KeyboardInterrupt:
+                        stop.ask()
+        marks = recorder.checkpoint(state, diverged_at)
         seconds = recorder.seconds
     summary = _summary(session, directory, state, diverged_at, seconds)
-    finish(directory, model_tensors(session, state), summary)
-    return summary
+    if summary["status"] == "interrupted":
+        write_summary(directory, summary)
+        return summary
+    return finish(directory, model_tensors(session, state), summary, marks)
 
 
-Computing = Callable[[Iterator[Any]], Iterator[Any]]
+def _has_rounds(directory: Path) -> bool:
+    return bool(names.read_metrics(directory))
 
 
-@contextmanager
-def _stop_between_rounds() -> Iterator[Computing]:
-    """Let Ctrl-C and SIGTERM break into a round's computation, but never into its recording.
-
-    Yields a wrapper for the iterator of rounds. A signal that comes while a round is being recorded
-    takes effect as soon as that is done.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda rounds: rounds
-        return
-    inside, asked = False, False
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        del number, frame
-        asked = True
-        if inside:
-            raise KeyboardInterrupt
-
-    def computing(rounds: Iterator[Any]) -> Iterator[Any]:
-        nonlocal inside
-        while True:
-            try:
-                inside = True
-                if asked:
-                    raise KeyboardInterrupt
-                item = next(rounds, None)
-            finally:
-                inside = False
-            if item is None:
-                return
-            yield item
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield computing
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _settings(session: Session) -> dict[str, Any]:
+def _fingerprint(session: Session) -> str:
     task = session.task
-    data = names.fingerprint(*(t.cpu() for t in (task.x_train, task.y_train, task.x_test)))
-    return {"config": to_dict(session.config), "data": data}
+    return names.fingerprint(*(t.cpu() for t in (task.x_train, task.y_train, task.x_test, task.y_test)))
 
 
-def _check_settings(path: Path, checkpoint: Checkpoint, now: dict[str, Any]) -> None:
-    then = checkpoint.settings
-    for section, values in now["config"].items():
-        for key, value in values.items():
-            before = then["config"].get(section, {}).get(key)
-            if before != value and (section, key) not in _FREE_TO_CHANGE:
-                raise InputError(
-                    f"{path.parent} cannot be resumed: {section}.{key} is {value!r} in "
-                    f"{names.CONFIG}, but the checkpoint was written with {before!r}; "
-                    "put it back, or start a new run"
+def _checked_checkpoint(directory: Path, config: Config, environment: dict[str, str]) -> Checkpoint | None:
+    """The checkpoint, found good and fitting; None for a run that was killed before it had one."""
+    path = directory / names.CHECKPOINT
+    if not path.exists():
+        for log in (directory / name for name in LOGS):
+            if log.exists() and log.stat().st_size > 0:
+                raise DamagedFileError(
+                    f"{path} is missing, although {log.name} holds rounds; nothing was changed"
                 )
-    if then["data"] != now["data"]:
-        raise InputError(f"{path.parent} cannot be resumed: the dataset is not the one that it began with")
+        return None
+    checkpoint = load_checkpoint(path)
+    _check_settings(directory, checkpoint.origin, to_dict(config), environment)
+    for name, mark in checkpoint.marks.items():
+        check = check_whole if name == names.PARTITION else check_beginning
+        check(directory / name, mark)
+    return checkpoint
+
+
+def _check_settings(
+    directory: Path, then: Origin, now: dict[str, dict[str, Any]], environment: dict[str, str]
+) -> None:
+    for section, values in now.items():
+        for key, value in values.items():
+            before = then.config.get(section, {}).get(key)
+            same = before == value and type(before) is type(value)  # 1 is a client, 1.0 is everybody
+            if not same and (section, key) not in FREE_TO_CHANGE:
+                raise InputError(
+                    f"{directory} cannot be resumed: {section}.{key} is {value!r} in {names.CONFIG}, but "
+                    f"the run began with {before!r}; put it back, or start a new run"
+                )
+    if environment != then.environment:
+        raise DamagedFileError(
+            f"{directory / names.CONFIG} is damaged: its table [environment] is not the one that the run "
+            "began with; nothing was changed"
+        )
 
 
 def _summary(

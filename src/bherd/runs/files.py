@@ -1,102 +1,208 @@
-"""Files that are whole or not there: atomic writes, append-only logs, the lock of a run directory."""
+"""Files that are whole or not there: atomic writes, append-only logs, the lock of a run directory.
 
+Everything that changes a run directory goes through this module, in steps that are safe one by one: a
+process that dies between any two of them, or a machine that loses power, leaves files from which the
+run can be taken up again.
+"""
+
+import errno
 import hashlib
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from bherd.errors import DamagedFileError, InputError
 
+_BINARY = getattr(os, "O_BINARY", 0)
+_CHUNK = 1 << 20
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that a reader, or a later start after a crash, sees all of it or the old one."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+
+class UnwritableError(InputError):
+    """The system refused to write: a full disk, a missing permission, a folder that is gone."""
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn the system's refusal to write into one clear error that names the path."""
+    try:
+        yield
+    except OSError as error:
+        raise UnwritableError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def temporary(path: Path) -> Path:
+    """Where the next version of a file is written before it takes the file's name."""
+    return path.with_name(f".{path.name}.tmp")
+
+
+def write_atomically(path: Path, *pieces: bytes | memoryview) -> None:
+    """Write a file so that a reader, or a later start after a crash, sees all of it or the old one.
+
+    The contents are on the disk before the name is, and the name is when this returns.
+    """
+    draft = temporary(path)
+    with writing(path):
+        try:
+            draft.unlink(missing_ok=True)
+            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
+            try:
+                for piece in pieces:
+                    _write_all(handle, piece)
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+            draft.replace(path)
+        except BaseException:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+            raise
+        sync_directory(path.parent)
+
+
+def _write_all(handle: int, content: bytes | memoryview) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
+
+
+def sync_directory(directory: Path) -> None:
+    """Make new, renamed and removed names durable. Windows does that by itself."""
+    if sys.platform == "win32":
+        return
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems have no such thing
+            raise
+    finally:
+        os.close(handle)
+
+
+def remove(path: Path) -> None:
+    """Remove a file if it is there."""
+    with writing(path):
+        path.unlink(missing_ok=True)
 
 
 class Mark(NamedTuple):
-    """How much of a log belongs to a checkpoint: its length in bytes and the SHA-256 of them."""
+    """What a file, or the beginning of a log, has to be: its length in bytes and the SHA-256 of them."""
 
     length: int
     sha256: str
 
 
-class Log:
-    """A file that only grows, and that can be cut back to what a checkpoint knows of."""
+def mark_of(content: bytes | memoryview) -> Mark:
+    """The mark of these bytes."""
+    return Mark(len(content), hashlib.sha256(content).hexdigest())
 
-    def __init__(self, path: Path, mark: Mark | None = None) -> None:
+
+def check_beginning(path: Path, mark: Mark) -> "hashlib._Hash":
+    """Raise `DamagedFileError` unless a log begins as the mark says; the hash can be carried on."""
+    digest, left = hashlib.sha256(), mark.length
+    try:
+        with path.open("rb") as file:
+            while left and (piece := file.read(min(left, _CHUNK))):
+                digest.update(piece)
+                left -= len(piece)
+    except FileNotFoundError as error:
+        raise DamagedFileError(f"{path} is missing; nothing was changed") from error
+    except OSError as error:
+        raise DamagedFileError(f"{path} cannot be read: {error.strerror or error}") from error
+    if left:
+        raise DamagedFileError(
+            f"{path} is damaged: it has {mark.length - left} bytes, but {mark.length} were recorded; "
+            "nothing was changed"
+        )
+    if digest.hexdigest() != mark.sha256:
+        raise DamagedFileError(
+            f"{path} is damaged: its bytes are not those that were recorded; nothing was changed"
+        )
+    return digest
+
+
+def check_whole(path: Path, mark: Mark) -> None:
+    """Raise `DamagedFileError` unless a file is exactly what the mark says."""
+    check_beginning(path, mark)
+    if path.stat().st_size != mark.length:
+        raise DamagedFileError(
+            f"{path} is damaged: it is longer than the {mark.length} bytes that were recorded; "
+            "nothing was changed"
+        )
+
+
+class Log:
+    """A file that only grows, and that can be cut back to what a checkpoint knows of.
+
+    What is appended is handed to the system at once, so that others can follow it.
+    """
+
+    def __init__(self, path: Path, mark: Mark | None) -> None:
         self.path = path
         self._length = mark.length if mark else 0
-        self._hash = _hash_of_prefix(path, mark) if mark else hashlib.sha256()
-        self._file = path.open("r+b" if path.exists() else "w+b")
-        self._file.truncate(self._length)
-        self._file.seek(self._length)
+        self._hash = check_beginning(path, mark) if mark else hashlib.sha256()
+        self._durable = False
+        with writing(path):
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o666)
+            try:
+                os.ftruncate(self._handle, self._length)
+                os.lseek(self._handle, self._length, os.SEEK_SET)
+            except BaseException:
+                os.close(self._handle)
+                raise
 
     @property
     def empty(self) -> bool:
         return self._length == 0
 
     def append(self, content: bytes) -> None:
-        self._file.write(content)
+        with writing(self.path):
+            _write_all(self._handle, content)
         self._hash.update(content)
         self._length += len(content)
+        self._durable = False
 
     def commit(self) -> Mark:
         """Make everything so far durable and say how much it is."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        if not self._durable:
+            with writing(self.path):
+                os.fsync(self._handle)
+            self._durable = True
         return Mark(self._length, self._hash.hexdigest())
 
     def close(self) -> None:
-        self._file.close()
-
-
-def _hash_of_prefix(path: Path, mark: Mark) -> "hashlib._Hash":
-    try:
-        with path.open("rb") as file:
-            content = file.read(mark.length)
-    except OSError as error:
-        raise DamagedFileError(f"{path} cannot be read: {error.strerror}") from error
-    digest = hashlib.sha256(content)
-    if len(content) != mark.length or digest.hexdigest() != mark.sha256:
-        raise DamagedFileError(
-            f"{path} is damaged: its first {mark.length} bytes are not those that the checkpoint "
-            "was written with; nothing was changed"
-        )
-    return digest
-
-
-def check_log(path: Path, mark: Mark) -> None:
-    """Raise `DamagedFileError` unless the log still begins as the checkpoint says."""
-    _hash_of_prefix(path, mark)
+        os.close(self._handle)
 
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
     """Hold a run directory, so that no second process writes into it.
 
-    Windows has no flock: two processes in one directory are not noticed there.
+    The lock goes with the process, however that ends. Where there are no such locks (Windows, some
+    network file systems) two processes in one directory are not noticed.
     """
     if sys.platform == "win32":
         yield
         return
     import fcntl
 
-    handle = os.open(directory, os.O_RDONLY)
+    try:
+        handle = os.open(directory, os.O_RDONLY)
+    except OSError as error:
+        raise InputError(f"{directory} cannot be opened: {error.strerror or error}") from error
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise InputError(
                 f"{directory} is in use by another bherd process; wait for it or stop it first"
             ) from error
+        except OSError as error:
+            if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.EINVAL, errno.EBADF):
+                raise InputError(f"{directory} cannot be locked: {error.strerror or error}") from error
         yield
     finally:
         os.close(handle)

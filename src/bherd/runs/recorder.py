@@ -2,31 +2,25 @@
 
 import json
 import time
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from safetensors.torch import save
 from torch import Tensor
 
 from bherd.engines.base import State
 from bherd.rounds import Round
 from bherd.runs import directory as names
-from bherd.runs.checkpoint import Checkpoint, save_checkpoint
-from bherd.runs.files import Log, Mark, write_atomically
-from bherd.runs.records import (
-    CLIENTS_SCHEMA,
-    LEDGER_SCHEMA,
-    clients_batch,
-    encode_line,
-    ledger_batch,
-    metrics_line,
-)
-from bherd.snapshots import SNAPSHOTS_SCHEMA, snapshots_batch
+from bherd.runs.checkpoint import Checkpoint, Origin, save_checkpoint
+from bherd.runs.files import Log, Mark, mark_of, remove, sync_directory, temporary, write_atomically, writing
+from bherd.runs.records import encode_line, metrics_line
 
-LOGS = (names.METRICS, names.CLIENTS_LOG, names.LEDGER_LOG, names.SNAPSHOTS_LOG)
+LOGS = (names.METRICS, *names.FINAL_OF)
 AUTOMATIC_SECONDS = 2.0
+MOST_OF_THE_TIME = 0.02
+"""The share of a run's time that automatic checkpoints of a large model may take."""
 
 
 class Recorder:
@@ -39,97 +33,130 @@ class Recorder:
     def __init__(
         self,
         directory: Path,
-        settings: dict[str, Any],
+        origin: Origin,
+        partition: Mark,
         checkpoint_every: int,
         resumed: Checkpoint | None,
         *,
         ledger: bool = True,
     ) -> None:
-        self.directory, self.settings = directory, settings
+        self.directory, self.origin, self.partition = directory, origin, partition
         self.checkpoint_every, self.ledger = checkpoint_every, ledger
         marks = resumed.marks if resumed else {}
-        self._logs = {name: Log(directory / name, marks.get(name)) for name in LOGS}
-        for name, schema in (
-            (names.CLIENTS_LOG, CLIENTS_SCHEMA),
-            (names.LEDGER_LOG, LEDGER_SCHEMA),
-            (names.SNAPSHOTS_LOG, SNAPSHOTS_SCHEMA),
-        ):
-            if self._logs[name].empty:
-                self._logs[name].append(schema.serialize().to_pybytes())
+        self._logs: dict[str, Log] = {}
+        with ExitStack() as opened:
+            for name in LOGS:
+                self._logs[name] = Log(directory / name, marks.get(name))
+                opened.callback(self._logs[name].close)
+            self._opened = opened.pop_all()
         self._before = resumed.seconds if resumed else 0.0
         self._start = self._last = time.perf_counter()
+        self._cost = 0.0
 
     def add(self, state: State, record: Round) -> dict[str, Any]:
         """Record a round that led to `state`, checkpoint if it is time, and return the metrics line."""
+        from bherd.runs import tables
+
+        if record.outcomes:
+            self._append(names.CLIENTS_LOG, tables.clients_piece(record))
+            if self.ledger:
+                self._append(names.LEDGER_LOG, tables.ledger_piece(record))
+        snapshots = tables.snapshots_piece(record)
+        if snapshots is not None:
+            self._append(names.SNAPSHOTS_LOG, snapshots)
         line = metrics_line(record)
         self._logs[names.METRICS].append(encode_line(line))
-        if record.outcomes:
-            self._logs[names.CLIENTS_LOG].append(clients_batch(record).serialize().to_pybytes())
-            if self.ledger:
-                self._logs[names.LEDGER_LOG].append(ledger_batch(record).serialize().to_pybytes())
-        shots = [(o.report.client, o.kept, o.snapshot) for o in record.outcomes if o.snapshot]
-        if shots:
-            batch = snapshots_batch(record.round, shots)
-            self._logs[names.SNAPSHOTS_LOG].append(batch.serialize().to_pybytes())
         if record.diverged:
             self.checkpoint(state, diverged_at=record.round)
         elif self._due(record.round):
             self.checkpoint(state)
         return line
 
+    def _append(self, name: str, piece: bytes) -> None:
+        from bherd.runs import tables
+
+        log = self._logs[name]
+        log.append(tables.header(name) + piece if log.empty else piece)
+
     def _due(self, round: int) -> bool:
         if self.checkpoint_every:
             return round % self.checkpoint_every == 0
-        return time.perf_counter() - self._last >= AUTOMATIC_SECONDS
+        wait = max(AUTOMATIC_SECONDS, self._cost / MOST_OF_THE_TIME)
+        return time.perf_counter() - self._last >= wait
 
     @property
     def seconds(self) -> float:
         """Time spent on this run, earlier sittings included."""
         return self._before + time.perf_counter() - self._start
 
-    def checkpoint(self, state: State, diverged_at: int | None = None) -> None:
-        """Commit everything up to `state`."""
-        marks: dict[str, Mark] = {name: log.commit() for name, log in self._logs.items()}
+    def checkpoint(self, state: State, diverged_at: int | None = None) -> dict[str, Mark]:
+        """Commit everything up to `state`, and return what it comes to."""
+        begin = time.perf_counter()
+        marks = {name: log.commit() for name, log in self._logs.items()}
+        marks[names.PARTITION] = self.partition
         save_checkpoint(
             self.directory / names.CHECKPOINT,
-            Checkpoint(state, marks, self.settings, self.seconds, diverged_at),
+            Checkpoint(state, marks, self.origin, self.seconds, diverged_at),
         )
         self._last = time.perf_counter()
+        self._cost = self._last - begin
+        return marks
 
     def close(self) -> None:
-        for log in self._logs.values():
-            log.close()
+        self._opened.close()
 
 
-def finish(directory: Path, model: dict[str, Tensor], summary: dict[str, Any]) -> None:
-    """Turn the logs of a run that has ended into its final files. Can be repeated after a kill."""
-    for log, final in (
-        (names.CLIENTS_LOG, names.CLIENTS),
-        (names.LEDGER_LOG, names.LEDGER),
-        (names.SNAPSHOTS_LOG, names.SNAPSHOTS),
-    ):
-        table = read_log(directory / log)
+def finish(
+    directory: Path, model: dict[str, Tensor], summary: dict[str, Any], marks: Mapping[str, Mark]
+) -> dict[str, Any]:
+    """Turn the logs of a run that has ended into its final files, and return its summary.
+
+    The summary comes last and vouches for all others; only then do the logs and the checkpoint go. A
+    kill anywhere in here leaves either the checkpoint or the summary, and it can be done again.
+    """
+    from bherd.runs import tables
+
+    vouched = {name: marks[name] for name in (names.METRICS, names.PARTITION)}
+    vouched[names.CONFIG] = mark_of((directory / names.CONFIG).read_bytes())
+    for log, final in names.FINAL_OF.items():
+        table = tables.decode_log(directory / log, ended=True)
         if final == names.SNAPSHOTS and table.num_rows == 0:
             continue
-        sink = pa.BufferOutputStream()
-        pq.write_table(table, sink, compression="zstd")
-        write_atomically(directory / final, sink.getvalue().to_pybytes())
-    write_atomically(directory / names.MODEL, save(model))
+        vouched[final] = _write(directory / final, tables.encode_parquet(table))
+    vouched[names.MODEL] = _write(directory / names.MODEL, save(model))
+    summary = {**summary, "files": {name: mark._asdict() for name, mark in sorted(vouched.items())}}
     write_summary(directory, summary)
     tidy(directory)
+    return summary
+
+
+def _write(path: Path, content: bytes) -> Mark:
+    write_atomically(path, content)
+    return mark_of(content)
 
 
 def write_summary(directory: Path, summary: dict[str, Any]) -> None:
+    """Write summary.json atomically."""
     write_atomically(directory / names.SUMMARY, json.dumps(summary, indent=2).encode() + b"\n")
 
 
 def tidy(directory: Path) -> None:
-    """Remove what only an unfinished run needs."""
-    for name in (names.CLIENTS_LOG, names.LEDGER_LOG, names.SNAPSHOTS_LOG, names.CHECKPOINT):
-        (directory / name).unlink(missing_ok=True)
+    """Remove what only an unfinished run needs, and what a killed one left behind."""
+    remove_temporaries(directory)
+    for name in (*names.FINAL_OF, names.CHECKPOINT):
+        remove(directory / name)
+    with writing(directory):
+        sync_directory(directory)
 
 
-def read_log(path: Path) -> pa.Table:
-    """A growing Arrow log as a table."""
-    with pa.memory_map(str(path)) as source:
-        return pa.ipc.open_stream(source).read_all()
+def remove_temporaries(directory: Path) -> None:
+    """Remove drafts that were being written when an earlier process was killed."""
+    for name in names.EVERY_FILE:
+        remove(temporary(directory / name))
+
+
+def undo(directory: Path) -> None:
+    """Remove every file of a run that never had a round; the configuration goes last."""
+    remove_temporaries(directory)
+    for name in reversed(names.EVERY_FILE):
+        remove(directory / name)

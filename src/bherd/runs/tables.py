@@ -1,0 +1,172 @@
+"""The Arrow side of the records: a row a client, a row a step, and the way to Parquet.
+
+While a run goes on, a table is a log: an Arrow IPC stream, which grows by one batch a round. When it has
+ended it is a Parquet file. This module is imported when the first round is recorded or read, not
+before, because pyarrow takes its time. The hot path builds columns from buffers: pyarrow's converters
+would import pandas wherever that is installed.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bherd.errors import DamagedFileError
+from bherd.rounds import Round
+from bherd.runs import directory as names
+
+CLIENTS_SCHEMA = pa.schema(
+    [
+        ("round", pa.int32()),
+        ("client", pa.int32()),
+        ("loss", pa.float64()),
+        ("steps", pa.int32()),
+        ("kept", pa.int32()),
+        ("distance", pa.float64()),
+        ("seconds", pa.float64()),
+        ("select_seconds", pa.float64()),
+    ]
+)
+LEDGER_SCHEMA = pa.schema(
+    [
+        ("round", pa.int32()),
+        ("client", pa.int32()),
+        ("step", pa.int32()),
+        ("kept", pa.bool_()),
+        ("rank", pa.int32()),
+    ]
+)
+SNAPSHOTS_SCHEMA = pa.schema(
+    [
+        ("round", pa.int32()),
+        ("client", pa.int32()),
+        ("x", pa.list_(pa.float32())),
+        ("y", pa.list_(pa.float32())),
+        ("mean_x", pa.float64()),
+        ("mean_y", pa.float64()),
+        ("mean_norm", pa.float64()),
+        ("explained_x", pa.float64()),
+        ("explained_y", pa.float64()),
+        ("order", pa.list_(pa.int32())),
+        ("distance", pa.list_(pa.float64())),
+        ("kept", pa.list_(pa.int32())),
+    ]
+)
+SCHEMAS: dict[str, pa.Schema] = {
+    names.CLIENTS_LOG: CLIENTS_SCHEMA,
+    names.LEDGER_LOG: LEDGER_SCHEMA,
+    names.SNAPSHOTS_LOG: SNAPSHOTS_SCHEMA,
+}
+
+
+def header(log: str) -> bytes:
+    """How the log of this name begins."""
+    content: bytes = SCHEMAS[log].serialize().to_pybytes()
+    return content
+
+
+def clients_piece(record: Round) -> bytes:
+    """What a round adds to the log of clients."""
+    outcomes = record.outcomes
+    reports = [outcome.report for outcome in outcomes]
+    columns: list[npt.NDArray[Any]] = [
+        np.full(len(reports), record.round, np.int32),
+        np.array([report.client for report in reports], np.int32),
+        np.array([outcome.loss for outcome in outcomes], np.float64),
+        np.array([report.steps for report in reports], np.int32),
+        np.array([report.kept for report in reports], np.int32),
+        np.array([outcome.distance for outcome in outcomes], np.float64),
+        np.array([o.local_seconds + o.select_seconds for o in outcomes], np.float64),
+        np.array([outcome.select_seconds for outcome in outcomes], np.float64),
+    ]
+    arrays = [_column(field.type, values) for field, values in zip(CLIENTS_SCHEMA, columns, strict=True)]
+    return _piece(pa.RecordBatch.from_arrays(arrays, schema=CLIENTS_SCHEMA))
+
+
+def ledger_piece(record: Round) -> bytes:
+    """What a round adds to the ledger: was the step kept, and as the how-manieth."""
+    steps = np.array([outcome.report.steps for outcome in record.outcomes], dtype=np.int64)
+    starts = np.cumsum(steps) - steps
+    rows = int(steps.sum())
+    rank = np.full(rows, -1, dtype=np.int32)
+    for start, outcome in zip(starts.tolist(), record.outcomes, strict=True):
+        rank[start + outcome.kept] = np.arange(len(outcome.kept))
+    clients = np.array([outcome.report.client for outcome in record.outcomes], dtype=np.int32)
+    kept = np.packbits(rank >= 0, bitorder="little")
+    arrays = [
+        _column(pa.int32(), np.full(rows, record.round, np.int32)),
+        _column(pa.int32(), np.repeat(clients, steps)),
+        _column(pa.int32(), (np.arange(rows) - np.repeat(starts, steps)).astype(np.int32)),
+        pa.Array.from_buffers(pa.bool_(), rows, [None, pa.py_buffer(kept)]),
+        pa.Array.from_buffers(pa.int32(), rows, [pa.py_buffer(kept), pa.py_buffer(rank)]),
+    ]
+    return _piece(pa.RecordBatch.from_arrays(arrays, schema=LEDGER_SCHEMA))
+
+
+def snapshots_piece(record: Round) -> bytes | None:
+    """What a round adds to the snapshots; None where no gradients were pictured."""
+    rows = [
+        {
+            "round": record.round,
+            "client": outcome.report.client,
+            "x": shot.plane[:, 0],
+            "y": shot.plane[:, 1],
+            "mean_x": shot.mean[0],
+            "mean_y": shot.mean[1],
+            "mean_norm": shot.mean_norm,
+            "explained_x": shot.explained[0],
+            "explained_y": shot.explained[1],
+            "order": shot.order.astype(np.int32),
+            "distance": shot.distance,
+            "kept": outcome.kept.astype(np.int32),
+        }
+        for outcome in record.outcomes
+        if (shot := outcome.snapshot) is not None
+    ]
+    return _piece(pa.RecordBatch.from_pylist(rows, schema=SNAPSHOTS_SCHEMA)) if rows else None
+
+
+def _column(kind: pa.DataType, values: npt.NDArray[Any]) -> pa.Array:
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+
+
+def _piece(batch: pa.RecordBatch) -> bytes:
+    content: bytes = batch.serialize().to_pybytes()
+    return content
+
+
+def decode_log(path: Path, *, ended: bool) -> pa.Table:
+    """A log as a table. A batch that is not whole is the end of it, unless the log itself has ended."""
+    schema = SCHEMAS[path.name]
+    batches: list[pa.RecordBatch] = []
+    if path.stat().st_size == 0:
+        return schema.empty_table()
+    with pa.OSFile(str(path)) as source:
+        try:
+            with pa.ipc.open_stream(source) as stream:
+                for batch in stream:
+                    batches.append(batch)  # noqa: PERF402  what was read before a cut is kept
+        except (pa.ArrowException, OSError) as error:
+            if ended:
+                raise DamagedFileError(f"{path} is damaged and cannot be read: {error}") from error
+    return pa.Table.from_batches(batches, schema=schema)
+
+
+def encode_parquet(table: pa.Table) -> bytes:
+    """A table as the contents of a Parquet file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """A Parquet file as a table."""
+    try:
+        with pq.ParquetFile(path) as file:
+            return file.read()
+    except (pa.ArrowException, OSError) as error:
+        raise DamagedFileError(f"{path} is damaged and cannot be read: {error}") from error
