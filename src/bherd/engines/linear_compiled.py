@@ -24,7 +24,7 @@ class CompiledLinear(Linear):
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._inputs = {"train": _compact(task.x_train), "test": _compact(task.x_test)}
+        self._inputs = {"train": compact(task.x_train), "test": compact(task.x_test)}
         compiled = kernels.load()
         hinge = task.model.linear == "hinge"
         self._train = compiled.train_hinge if hinge else compiled.train_softmax
@@ -68,7 +68,7 @@ class CompiledLinear(Linear):
         return self._measure(inputs[rows], targets[rows].numpy(), w, w.dtype.type(scale))
 
 
-def _compact(x: Tensor) -> tuple[kernels.Array, float]:
+def compact(x: Tensor) -> tuple[kernels.Array, float]:
     """Inputs as bytes and 1/255, if that is exactly what they are; otherwise as they are, and 1."""
     pixels = torch.empty(x.shape, dtype=torch.uint8)
     for part, out in zip(torch.split(x, 1000), torch.split(pixels, 1000), strict=True):

@@ -1,0 +1,152 @@
+"""The compiled kernels of linear models: the reference's results, whatever the data and the workers."""
+
+import numpy as np
+import pytest
+import torch
+
+from bherd import compiled, methods
+from bherd.engines import linear_compiled
+from bherd.engines.kernels import measure_hinge, measure_softmax, train_hinge, train_softmax
+from bherd.engines.linear import Linear, all_visits
+from bherd.engines.linear_compiled import CompiledLinear, pays
+from bherd.engines.linear_numpy import NumpyLinear
+from bherd.engines.simulate import linear_of
+from bherd.tasks.datasets import Dataset
+from bherd.tasks.task import Task, batches, plan_steps
+from tiny import CATALOGUE, CLASSES, federate, tiny_task
+
+pytestmark = pytest.mark.skipif(not compiled.available(), reason="numba is not installed")
+
+TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-12}
+
+
+@pytest.fixture(autouse=True)
+def compile_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear_compiled, "COMPILED_FROM", 0)
+
+
+def pixels(
+    sizes: tuple[int, ...] = (33, 57, 90), dtype: torch.dtype = torch.float32, model: str = "svm"
+) -> Task:
+    """A tiny task whose inputs are bytes."""
+    draw = np.random.default_rng(3)
+    labels = draw.permutation(np.arange(sum(sizes) + 40) % CLASSES)
+    images = (draw.integers(0, 200, (len(labels), 1, 5, 5)) + 5 * labels[:, None, None, None]).astype(
+        np.uint8
+    )
+    split = sum(sizes)
+    data = Dataset("pixels", images[:split], labels[:split], images[split:], labels[split:], CLASSES)
+    return tiny_task(model, sizes, dtype=dtype, dataset=data)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("model", ["svm", "logistic"])
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=["float32", "float64"])
+def test_the_whole_catalogue_equals_reference(name: str, model: str, dtype: torch.dtype) -> None:
+    task = pixels(dtype=dtype, model=model)
+    assert isinstance(linear_of(task), CompiledLinear)
+    fast, slow = (
+        federate(task, CATALOGUE[name], engine=engine, rounds=2, epochs=1.5)
+        for engine in ("simulate", "reference")
+    )
+    assert fast.kept == slow.kept
+    assert torch.allclose(fast.params, slow.params, rtol=0, atol=TOLERANCE[dtype])
+    assert np.allclose(fast.losses, slow.losses, rtol=0, atol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("model", ["svm", "logistic"])
+@pytest.mark.parametrize("reshuffle", [False, True])
+@pytest.mark.parametrize("epochs", [0.4, 1.0, 2.5])
+def test_inputs_that_are_no_bytes_and_any_order_equal_reference(
+    model: str, reshuffle: bool, epochs: float
+) -> None:
+    task = tiny_task(model)
+    fast, slow = (
+        federate(
+            task, methods.bherd_scaffold(0.5), engine=engine, epochs=epochs, reshuffle=reshuffle, batch=7
+        )
+        for engine in ("simulate", "reference")
+    )
+    assert fast.kept == slow.kept
+    assert torch.allclose(fast.params, slow.params, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["svm", "logistic"])
+@pytest.mark.parametrize("method", [methods.fedavg(), methods.bherd_fedavg(0.5)], ids=["fedavg", "bherd"])
+def test_no_bit_depends_on_the_workers(model: str, method: methods.Method) -> None:
+    task = pixels((57, 33, 90, 41, 77), model=model)
+    one, three = (federate(task, method, workers=workers, reshuffle=True) for workers in (1, 3))
+    assert torch.equal(one.params, three.params)
+    assert one.losses == three.losses
+
+
+def test_bytes_are_found_only_where_every_input_is_one() -> None:
+    task = pixels()
+    inputs, scale = linear_compiled.compact(task.x_train)
+    assert inputs.dtype == np.uint8
+    assert torch.equal(torch.from_numpy(inputs).to(torch.float32).div_(255), task.x_train)
+    assert scale == 1 / 255
+    for strange in (0.3, -1 / 255, 256 / 255, float("nan")):
+        x = task.x_train.clone()
+        x[-1, -1] = strange
+        kept, scale = linear_compiled.compact(x)
+        assert scale == 1.0
+        assert kept.dtype == np.float32
+
+
+def test_a_small_task_and_a_missing_compiler_take_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = pixels()
+    monkeypatch.setattr(linear_compiled, "COMPILED_FROM", task.x_train.numel() + 1)
+    assert not pays(task)
+    assert isinstance(linear_of(task), NumpyLinear)
+    monkeypatch.setattr(linear_compiled, "COMPILED_FROM", 0)
+    monkeypatch.setattr(linear_compiled, "available", lambda: False)
+    assert isinstance(linear_of(task), NumpyLinear)
+
+
+@pytest.mark.parametrize("make", [NumpyLinear, CompiledLinear])
+@pytest.mark.parametrize("model", ["svm", "logistic"])
+def test_a_parameter_that_is_not_finite_is_noticed(make: type[Linear], model: str) -> None:
+    task = pixels(model=model)
+    params = torch.zeros(sum(p.numel() for p in task.model.module.parameters()))
+    params[3] = torch.nan
+    plan = plan_steps(task.size(0), 10, 1.0)
+    trained = make(task).train(0, plan, None, params, None, 0.1, False)  # type: ignore[call-arg]
+    assert not torch.isfinite(trained.gradients.sum())
+    assert not np.isfinite(make(task).measure(params, "test", slice(None))[0])  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("model", ["svm", "logistic"])
+def test_the_plain_functions_compute_what_is_compiled(model: str) -> None:
+    """The kernels are ordinary Python: without the compiler they give the same, but for rounding."""
+    task = pixels(dtype=torch.float64, model=model)
+    x, y = (t.numpy() for t in task.samples(1))
+    w = np.zeros(sum(p.numel() for p in task.model.module.parameters()))
+    train, measure = (train_hinge, measure_hinge) if model == "svm" else (train_softmax, measure_softmax)
+    visits = all_visits(plan_steps(len(x), 10, 1.0), len(x), None)
+    results = []
+    for by in (lambda f: f, lambda f: compiled.fast(f, reordered_sums=True)):
+        moved, rows = w.copy(), np.zeros((5, len(w)))
+        loss = by(train)(
+            x, y, visits, 10, moved, np.float64(1), np.float64(0.1), np.float64(0.05), w, rows, True
+        )
+        results.append(np.concatenate([moved, rows.ravel(), [loss], by(measure)(x, y, moved, np.float64(1))]))
+    assert np.abs(results[0]).max() > 0.1
+    assert np.allclose(*results, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("size", "batch", "epochs"), [(33, 10, 1.0), (33, 10, 0.4), (33, 10, 2.5), (7, 10, 3.0)]
+)
+@pytest.mark.parametrize("reshuffle", [False, True])
+def test_all_visits_are_the_batches_of_the_task(
+    size: int, batch: int, epochs: float, reshuffle: bool
+) -> None:
+    plan = plan_steps(size, batch, epochs)
+    numbers = torch.arange(size)
+
+    def shuffle() -> np.random.Generator | None:
+        return np.random.default_rng(8) if reshuffle else None
+
+    expected = torch.cat([x for x, _ in batches(plan, numbers, numbers, shuffle())])
+    assert all_visits(plan, size, shuffle()).tolist() == expected.tolist()
