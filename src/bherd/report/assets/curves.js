@@ -1,0 +1,65 @@
+// Loss and accuracy, by round, by seconds or by bytes.
+
+const CSV_HEADER = ["method", "seed", "round", "seconds", "uplink_bytes", "train_loss", "test_loss", "test_accuracy"];
+
+function curveRows() {
+  const rows = [];
+  for (const series of visibleSeries()) {
+    for (const run of runsOf(series)) {
+      const c = run.curve;
+      c.round.forEach((round, i) => rows.push([series.label, run.seed, round, c.seconds[i], c.uplink_bytes[i], c.train_loss[i], c.test_loss[i], c.test_accuracy[i]]));
+    }
+  }
+  return rows;
+}
+
+function describeCurve(key) {
+  const axis = AXES[state.axis];
+  const accuracy = key === "test_accuracy";
+  return {
+    series: visibleSeries().map((series) => ({ label: series.label, index: methodIndex(series.label), points: curvePoints(series, key) })),
+    xLabel: axis.name,
+    yLabel: { test_accuracy: "Test accuracy", train_loss: "Training loss", test_loss: "Test loss" }[key],
+    xText: (value) => onAxis(value, axis.key),
+    yText: (value) => (accuracy ? percent(value) : significant(value, 4)),
+    yTick: (value) => (accuracy ? `${Number((100 * value).toPrecision(4))}%` : significant(value, 3)),
+    log: state.log,
+    target: accuracy ? state.target : undefined,
+  };
+}
+
+function buildCurves(onAxisChange) {
+  const accuracy = lineChart({ id: "accuracy-chart", name: "Test accuracy", describe: () => describeCurve("test_accuracy") });
+  const loss = lineChart({ id: "loss-chart", name: "Loss", describe: () => describeCurve(state.loss) });
+  const draw = () => {
+    accuracy.draw();
+    loss.draw();
+  };
+  byId("curves").append(
+    el("p", { class: "hint" }, "Lines are means over the seeds, bands reach from the lowest seed to the highest; the dotted line is the target of the table."),
+    el(
+      "div",
+      { class: "controls" },
+      segments("Against", "axis", AXES.map((axis) => axis.name), state.axis, (i) => {
+        state.axis = i;
+        draw();
+        onAxisChange();
+      }),
+      segments("Loss", "loss", ["Training", "Test"], 0, (i) => {
+        state.loss = ["train_loss", "test_loss"][i];
+        loss.draw();
+      }),
+      checkbox("Log scale", state.log, (on) => {
+        state.log = on;
+        draw();
+      }, "log-scale"),
+    ),
+    el(
+      "div",
+      { class: "pair" },
+      chartCard("Accuracy on test data", "accuracy", accuracy, CSV_HEADER, curveRows),
+      chartCard("Loss", "loss", loss, CSV_HEADER, curveRows),
+    ),
+  );
+  return draw;
+}

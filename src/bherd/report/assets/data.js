@@ -1,0 +1,86 @@
+// The report's data, and the state of the page.
+
+const report = JSON.parse(byId("report-data").textContent);
+
+const AXES = [
+  { key: "round", name: "Round", short: "rounds" },
+  { key: "seconds", name: "Seconds", short: "seconds" },
+  { key: "uplink_bytes", name: "Uplink bytes", short: "bytes" },
+];
+const COLOURS = 7;
+const DASHES = ["", "9 4", "2 3", "10 3 2 3", "5 3", "1 4", "14 4 4 4", "4 6"];
+
+const state = { task: 0, hidden: new Set(), axis: 0, log: false, loss: "train_loss", target: 0.5 };
+
+function task() {
+  return report.tasks[state.task];
+}
+
+function methodIndex(label) {
+  return report.methods.indexOf(label);
+}
+
+function colourClass(index) {
+  return `c${index % COLOURS}`;
+}
+
+function dash(index) {
+  return DASHES[(index + Math.floor(index / COLOURS)) % DASHES.length];
+}
+
+function visibleSeries() {
+  return task().series.filter((series) => !state.hidden.has(series.label));
+}
+
+function runsOf(series) {
+  return series.runs.map((index) => report.runs[index]);
+}
+
+// All runs of the task with a part of the report (heat maps, snapshots), as options of a select.
+function runOptions(has) {
+  const options = [];
+  for (const series of task().series) {
+    for (const run of runsOf(series)) {
+      if (has(run)) options.push({ label: `${series.label}, seed ${run.seed}`, run, series });
+    }
+  }
+  return options;
+}
+
+const KINDS = { u1: Uint8Array, u2: Uint16Array, f4: Float32Array };
+function decode(text, kind) {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i += 1) bytes[i] = binary.charCodeAt(i);
+  return new KINDS[kind](bytes.buffer);
+}
+
+// Mean, least and most over the seeds of a series, round by round. A point is made of the seeds that
+// have one at that round; `seeds` says how many.
+function averaged(series, xKey, valuesOf) {
+  const rounds = new Map();
+  for (const run of runsOf(series)) {
+    const { x, y, round } = valuesOf(run, xKey);
+    for (let i = 0; i < round.length; i += 1) {
+      if (y[i] === null || y[i] === undefined) continue;
+      let point = rounds.get(round[i]);
+      if (!point) rounds.set(round[i], (point = { round: round[i], x: 0, y: 0, low: y[i], high: y[i], seeds: 0 }));
+      point.x += x[i];
+      point.y += y[i];
+      point.seeds += 1;
+      if (y[i] < point.low) point.low = y[i];
+      if (y[i] > point.high) point.high = y[i];
+    }
+  }
+  const points = [...rounds.values()].sort((a, b) => a.round - b.round);
+  for (const point of points) {
+    point.x /= point.seeds;
+    point.y /= point.seeds;
+  }
+  return points;
+}
+
+function curvePoints(series, key) {
+  const axis = AXES[state.axis].key;
+  return averaged(series, axis, (run) => ({ x: run.curve[axis], y: run.curve[key], round: run.curve.round }));
+}

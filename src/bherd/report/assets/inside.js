@@ -1,0 +1,157 @@
+// One client in one round: its gradients in a plane, what any alpha keeps, and the distance it leaves.
+
+const PLANE = { width: 520, height: 400, pad: 26 };
+
+function unpack(shot) {
+  return {
+    x: decode(shot.x, "f4"),
+    y: decode(shot.y, "f4"),
+    distance: decode(shot.distance, "f4"),
+    order: [...decode(shot.order, "u2")],
+    ran: [...decode(shot.kept, "u2")],
+    explained: shot.explained,
+  };
+}
+
+// max(1, floor(alpha * steps + 1/2)) for alpha in whole percent, in whole numbers.
+function keptCount(hundredths, steps) {
+  return Math.max(1, Math.floor((2 * hundredths * steps + 100) / 200));
+}
+
+function runningSum(shot, count) {
+  const path = [[0, 0]];
+  for (const step of shot.order.slice(0, count)) {
+    const [x, y] = path[path.length - 1];
+    path.push([x + shot.x[step], y + shot.y[step]]);
+  }
+  return path;
+}
+
+function drawPlane(shot, count) {
+  const { width, height, pad } = PLANE;
+  const kept = new Set(shot.order.slice(0, count));
+  const whole = runningSum(shot, shot.order.length);
+  const [xLow, xHigh] = padded(extent([...shot.x, ...whole.map((p) => p[0])]), false);
+  const [yLow, yHigh] = padded(extent([...shot.y, ...whole.map((p) => p[1])]), false);
+  const x = makeScale(xLow, xHigh, pad + 14, width - 8, false);
+  const y = makeScale(yLow, yHigh, height - pad - 8, 8, false);
+  const root = svg("svg", { class: "scatter", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Gradients in the plane of their first two principal components: ${kept.size} of ${shot.order.length} kept` });
+  const share = (i) => (shot.explained[i] === null ? "" : ` (${percent(shot.explained[i], 0)} of the variance)`);
+  root.append(
+    svg("line", { class: "grid", x1: x(0), x2: x(0), y1: y(yLow), y2: y(yHigh) }),
+    svg("line", { class: "grid", x1: x(xLow), x2: x(xHigh), y1: y(0), y2: y(0) }),
+    svg("text", { x: width / 2, y: height - 6, "text-anchor": "middle" }, `first component${share(0)}`),
+    svg("text", { "text-anchor": "middle", transform: `translate(13 ${height / 2}) rotate(-90)` }, `second component${share(1)}`),
+  );
+  const path = whole.slice(0, count + 1).map((p) => `${x(p[0]).toFixed(1)} ${y(p[1]).toFixed(1)}`);
+  for (let step = 0; step < shot.x.length; step += 1) {
+    const rank = shot.order.indexOf(step) + 1;
+    const words = kept.has(step) ? `step ${step}: kept as the ${ordinal(rank)}` : `step ${step}: left out (${ordinal(rank)} in the order)`;
+    root.append(svg("circle", { class: kept.has(step) ? "kept" : "left-out", "data-step": step, cx: x(shot.x[step]), cy: y(shot.y[step]), r: kept.has(step) ? 6 : 4.5 }, svg("title", null, words)));
+  }
+  const end = whole[count];
+  root.append(
+    svg("path", { class: "path", d: `M${path.join("L")}` }),
+    svg("circle", { class: "path-end", cx: x(end[0]), cy: y(end[1]), r: 4 }),
+    svg("path", { class: "mean", d: `M${x(0) - 7} ${y(0)}h14M${x(0)} ${y(0) - 7}v14` }, svg("title", null, "the mean of all gradients")),
+  );
+  return root;
+}
+
+function drawDistances(shot, count) {
+  const { width, height } = PLANE;
+  const points = [...shot.distance].map((value, i) => ({ x: i + 1, y: value, low: value, high: value, seeds: 1 }));
+  const drawn = layout(
+    {
+      series: [{ label: "distance", index: 0, points }],
+      xLabel: "Gradients kept, in herding order",
+      yLabel: "Distance from the mean",
+      xText: (value) => significant(value, 4),
+      yTick: (value) => significant(value, 3),
+      log: false,
+    },
+    width,
+    height,
+    "Distance of the kept mean from the full mean at every number of kept gradients",
+  );
+  drawn.cross.setAttribute("visibility", "visible");
+  drawn.cross.setAttribute("x1", drawn.x(count));
+  drawn.cross.setAttribute("x2", drawn.x(count));
+  return drawn.node;
+}
+
+function slider(id, name, low, high, value, onInput) {
+  const output = el("output", { for: id });
+  const input = el("input", { type: "range", id, min: low, max: high, step: 1, value: String(value), oninput: () => onInput(Number(input.value)) });
+  input.value = String(value);
+  return { node: el("div", { class: "slider" }, el("span", null, el("label", { for: id }, name), output), input), input, output };
+}
+
+function startAlpha(run) {
+  const found = /^alpha = ([0-9.]+)$/m.exec(run.config);
+  return found ? Math.round(100 * Number(found[1])) : 50;
+}
+
+function buildInside() {
+  const body = el("div", { class: "stack" });
+  const local = { option: 0, round: 0, client: 0, alpha: null };
+  byId("inside").append(
+    el("p", { class: "hint" }, "The greedy order is nested: what a smaller α keeps is the beginning of what a larger one keeps. Move α to see what herding would have kept of these very gradients."),
+    body,
+  );
+
+  function draw() {
+    const options = runOptions((run) => run.snapshots !== null);
+    if (!options.length) {
+      body.replaceChildren(el("p", { class: "empty" }, "No snapshots were taken in these runs. Run with --snapshot-every 10 to look inside every tenth round."));
+      return;
+    }
+    if (local.option >= options.length) local.option = 0;
+    const { run } = options[local.option];
+    const { rounds } = run.snapshots;
+    if (local.alpha === null) local.alpha = startAlpha(run);
+    local.round = Math.min(local.round, rounds.length - 1);
+    const plane = el("div", { class: "plot", id: "plane" });
+    const curve = el("div", { class: "plot" });
+    const words = el("p", { class: "readout", id: "inside-readout", "aria-live": "polite" });
+    const list = el("p", { class: "readout", id: "inside-kept" });
+
+    function update() {
+      const { shots } = rounds[local.round];
+      local.client = Math.min(local.client, shots.length - 1);
+      const shot = unpack(shots[local.client]);
+      const steps = shot.order.length;
+      const count = keptCount(local.alpha, steps);
+      round.output.textContent = String(rounds[local.round].round);
+      round.input.setAttribute("aria-valuetext", `round ${rounds[local.round].round}`);
+      alpha.output.textContent = `${(local.alpha / 100).toFixed(2)} keeps ${count} of ${steps}`;
+      alpha.input.setAttribute("aria-valuetext", alpha.output.textContent);
+      plane.replaceChildren(drawPlane(shot, count));
+      curve.replaceChildren(drawDistances(shot, count));
+      const same = shot.ran.length === count && shot.order.slice(0, count).every((step) => shot.ran.includes(step));
+      words.textContent = `Distance from the mean at this α: ${significant(shot.distance[count - 1], 4)}. The run itself kept ${shot.ran.length} of ${steps} in this round${same ? ": exactly these" : ""}.`;
+      list.textContent = `Kept steps in order: ${shot.order.slice(0, count).join(", ")}`;
+    }
+
+    const round = slider("round-slider", "Round", 0, rounds.length - 1, local.round, (value) => { local.round = value; update(); });
+    const alpha = slider("alpha-slider", "Share α", 1, 100, local.alpha, (value) => { local.alpha = value; update(); });
+    const clients = rounds[local.round].shots.map((shot) => `client ${shot.client}`);
+    body.replaceChildren(
+      el(
+        "div",
+        { class: "controls" },
+        choice("Run", options.map((option) => option.label), local.option, (i) => { local.option = i; local.alpha = null; draw(); byId("inside-run").focus(); }, "inside-run"),
+        choice("Client", clients, local.client, (i) => { local.client = i; update(); }, "inside-client"),
+      ),
+      el("div", { class: "sliders controls-print" }, round.node, alpha.node),
+      el(
+        "div",
+        { class: "pair" },
+        el("div", { class: "card" }, el("h3", null, "The gradients"), plane, el("p", { class: "readout" }, "Filled: kept. Hollow: left out. Cross: the mean. Line: the running sum of the kept ones, less the mean of all each time.")),
+        el("div", { class: "card" }, el("h3", null, "How close the kept mean comes"), curve, words, list),
+      ),
+    );
+    update();
+  }
+  return draw;
+}

@@ -1,0 +1,68 @@
+// Puts the page together.
+
+function theme() {
+  const root = document.documentElement;
+  const button = byId("theme");
+  const wanted = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : wanted.matches);
+  const label = () => {
+    button.textContent = isDark() ? "☀ Light" : "☾ Dark";
+    button.setAttribute("aria-label", isDark() ? "Switch to light colours" : "Switch to dark colours");
+  };
+  button.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    label();
+    redrawAll();
+  });
+  wanted.addEventListener("change", () => {
+    label();
+    redrawAll();
+  });
+  let before;
+  addEventListener("beforeprint", () => {
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    redrawAll();
+  });
+  addEventListener("afterprint", () => {
+    if (before) root.dataset.theme = before;
+    else delete root.dataset.theme;
+    redrawAll();
+  });
+  label();
+}
+
+function start() {
+  byId("title").textContent = report.title;
+  byId("made").textContent = `Made by bherd ${report.version}, ${report.made}. This file is complete: it loads nothing from anywhere.`;
+  if (report.notes.length) byId("notes").append(el("div", { class: "note", role: "note" }, report.notes.map((note) => el("p", null, note))));
+  theme();
+  const drawCurves = buildCurves(() => {});
+  const showTable = buildTable(drawCurves);
+  const herd = buildHerd();
+  const inside = buildInside();
+  const federation = buildFederation();
+  const provenance = buildProvenance();
+
+  function showTask(index) {
+    state.task = index;
+    state.target = task().target;
+    state.hidden.clear();
+    [byId("what").textContent, byId("who").textContent] = task().headline;
+    drawMethods(() => {
+      drawCurves();
+      drawTable();
+      herd.drawDistance();
+    });
+    showTable();
+    for (const draw of [drawCurves, herd.draw, inside, federation, provenance]) draw();
+  }
+
+  if (report.tasks.length > 1) {
+    byId("task-choice").append(el("div", { class: "controls" }, choice("Task", report.tasks.map((one) => one.label), 0, showTask, "task")));
+  }
+  showTask(0);
+  document.documentElement.dataset.ready = "yes";
+}
+
+start();

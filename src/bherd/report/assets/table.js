@@ -1,0 +1,114 @@
+// The table of results; the target can be moved and the table follows.
+
+const PARTS = ["local", "select", "aggregate", "evaluate"];
+const PART_NAMES = { local: "training", select: "selection", aggregate: "aggregation", evaluate: "evaluation" };
+
+// Where a run first has at least the target accuracy: its position in the curve, or -1.
+function reachedAt(run) {
+  return run.curve.test_accuracy.findIndex((value) => value !== null && value >= state.target - 1e-12);
+}
+
+function toTarget(series, key, text) {
+  const runs = runsOf(series);
+  const hits = runs.map((run) => [run, reachedAt(run)]).filter(([, at]) => at >= 0).map(([run, at]) => run.curve[key][at]);
+  if (!hits.length) return ["never", null];
+  const [low, high] = extent(hits);
+  const partly = hits.length < runs.length ? `${hits.length} of ${runs.length} seeds` : null;
+  const range = low < high ? `${text(low)} – ${text(high)}` : null;
+  return [text(mean(hits)), [partly, range].filter(Boolean).join(", ") || null];
+}
+
+function finalCell(series) {
+  if (series.final_mean === null) return ["not measured", null];
+  const spread = series.final_half_width === null ? plural(series.runs.length, "seed") : `± ${(100 * series.final_half_width).toFixed(2)}, ${plural(series.runs.length, "seed")}`;
+  return [percent(series.final_mean), spread];
+}
+
+function endedCell(series) {
+  const runs = runsOf(series);
+  const fallen = runs.filter((run) => run.diverged_at !== null);
+  if (fallen.length) return [`${fallen.length} of ${runs.length}`, `round ${fallen.map((run) => run.diverged_at).join(", ")}`];
+  const open = runs.filter((run) => run.status !== "complete").length;
+  return ["no", open ? `${open} unfinished` : null];
+}
+
+function timeCell(series) {
+  const runs = runsOf(series);
+  const parts = PARTS.map((part) => mean(runs.map((run) => run.split[part])));
+  const total = parts.reduce((a, b) => a + b, 0) || 1;
+  const words = PARTS.map((part, i) => `${PART_NAMES[part]} ${seconds(parts[i])}`).join(", ");
+  const bar = el("div", { class: "split", role: "img", "aria-label": words, title: words });
+  parts.forEach((part, i) => {
+    const piece = el("i", { class: `part${i}` });
+    piece.style.width = `${(100 * part) / total}%`;
+    bar.append(piece);
+  });
+  return el("div", null, seconds(total), el("small", null, PARTS.map((part, i) => `${PART_NAMES[part]} ${Math.round((100 * parts[i]) / total)}%`).join(", ")), bar);
+}
+
+function memoryCell(series) {
+  const known = runsOf(series).map((run) => run.peak_memory_bytes).filter((value) => value !== null);
+  return known.length ? [bytes(Math.max(...known)), null] : ["not measured", null];
+}
+
+const COLUMNS = [
+  ["Final accuracy", finalCell],
+  ["Rounds to target", (series) => toTarget(series, "round", (value) => significant(value, 4))],
+  ["Seconds to target", (series) => toTarget(series, "seconds", seconds)],
+  ["Uplink to target", (series) => toTarget(series, "uplink_bytes", bytes)],
+  ["Diverged", endedCell],
+  ["Time a run", timeCell],
+  ["Peak memory", memoryCell],
+];
+
+function cell(name, content) {
+  const inner = content instanceof Node ? content : el("div", null, content[0], content[1] ? el("small", null, content[1]) : null);
+  return el("td", { role: "cell", "data-label": name }, inner);
+}
+
+function drawTable() {
+  const rows = task().series.map((series) =>
+    el(
+      "tr",
+      { role: "row", class: state.hidden.has(series.label) ? "off" : null },
+      el("th", { scope: "row", role: "rowheader" }, el("span", { class: "key" }, swatch(methodIndex(series.label)), series.label)),
+      COLUMNS.map(([name, make]) => cell(name, make(series))),
+    ),
+  );
+  byId("numbers-body").replaceChildren(...rows);
+}
+
+function buildTable(onTarget) {
+  const input = el("input", { type: "number", id: "target", min: 0, max: 100, step: 0.1, "aria-describedby": "target-help" });
+  const read = () => {
+    const value = Number(input.value);
+    if (input.value !== "" && value >= 0 && value <= 100) {
+      state.target = value / 100;
+      drawTable();
+      onTarget();
+    }
+  };
+  input.addEventListener("input", read);
+  byId("table").append(
+    el(
+      "div",
+      { class: "controls" },
+      el("label", { for: "target" }, "Target accuracy", input, "%"),
+      el("span", { class: "hint", id: "target-help" }, "At first the highest whole percent that every method that did not diverge ends at. Small print: range over the seeds; ± is the 95% interval."),
+    ),
+    el(
+      "div",
+      { class: "card" },
+      el(
+        "table",
+        { class: "numbers", role: "table", "aria-label": "Results by method" },
+        el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ["Method", ...COLUMNS.map(([name]) => name)].map((name) => el("th", { scope: "col", role: "columnheader" }, name)))),
+        el("tbody", { id: "numbers-body", role: "rowgroup" }),
+      ),
+    ),
+  );
+  return () => {
+    input.value = String(Number((100 * state.target).toPrecision(6)));
+    drawTable();
+  };
+}

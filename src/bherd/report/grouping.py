@@ -1,0 +1,102 @@
+"""Runs sorted into tasks (what is learnt) and series (how); seeds are repetitions of a series."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bherd.config import Config
+from bherd.labels import method_label
+from bherd.methods import by_name
+from bherd.report.records import RunRecord
+
+_SETTINGS = ("rounds", "epochs", "batch_size", "lr", "participation")
+
+
+@dataclass(frozen=True)
+class Series:
+    """One way of training on one task: the runs differ in their seed alone."""
+
+    label: str
+    runs: list[int]
+    """Positions in the list of all runs, by seed."""
+
+
+@dataclass(frozen=True)
+class TaskGroup:
+    """All series that learn the same from the same data."""
+
+    label: str
+    centralized: list[str]
+    """Labels of the series that see all data at once: a bound, not a competitor."""
+    series: list[Series]
+
+
+@dataclass(frozen=True)
+class Grouping:
+    tasks: list[TaskGroup]
+    repeated: list[int]
+    """Runs with the same task, series and seed as an earlier one."""
+
+
+def group(runs: Sequence[RunRecord]) -> Grouping:
+    """Tasks and series, in the order in which they first appear."""
+    keys = list(dict.fromkeys(_task(run.config) for run in runs if not _centralized(run)))
+    keys = keys or list(dict.fromkeys(_task(run.config) for run in runs))
+    tasks: list[TaskGroup] = []
+    repeated: set[int] = set()
+    for key in keys:
+        members = [i for i, run in enumerate(runs) if _belongs(run, key)]
+        tasks.append(_task_group(runs, members, _task_label(key, keys), repeated))
+    return Grouping(tasks, sorted(repeated))
+
+
+def _task_group(runs: Sequence[RunRecord], members: list[int], label: str, repeated: set[int]) -> TaskGroup:
+    varying = [name for name in _SETTINGS if len({_setting(runs[i], name) for i in members}) > 1]
+    found: dict[str, dict[int, int]] = {}
+    for index in members:
+        seeds = found.setdefault(_series_label(runs[index], varying), {})
+        if seeds.setdefault(runs[index].config.run.seed, index) != index:
+            repeated.add(index)
+    series = [Series(name, [seeds[seed] for seed in sorted(seeds)]) for name, seeds in found.items()]
+    central = [one.label for one in series if _centralized(runs[one.runs[0]])]
+    return TaskGroup(label, central, series)
+
+
+def _series_label(run: RunRecord, varying: list[str]) -> str:
+    parts = [method_label(run.config)]
+    method = run.config.method
+    usual = by_name(method.name, method.alpha, method.step, method.server_lr).reshuffle
+    if run.config.train.reshuffle not in (None, usual):
+        parts.append("reshuffled" if run.config.train.reshuffle else "not reshuffled")
+    parts += [f"{name}={_setting(run, name):g}" for name in varying]
+    return ", ".join(parts)
+
+
+def _setting(run: RunRecord, name: str) -> Any:
+    return asdict(run.config.train)[name]
+
+
+def _centralized(run: RunRecord) -> bool:
+    return run.config.method.name == "centralized"
+
+
+_TaskKey = tuple[str, str, str, int, str]
+
+
+def _task(config: Config) -> _TaskKey:
+    task = config.task
+    return task.dataset, task.model, task.partition, task.clients, config.run.dtype
+
+
+def _belongs(run: RunRecord, key: _TaskKey) -> bool:
+    """Whether a run is part of a task; centralized training belongs to every partition of its data."""
+    own = _task(run.config)
+    if _centralized(run):
+        return own[:2] == key[:2] and own[4] == key[4]
+    return own == key
+
+
+def _task_label(key: _TaskKey, keys: list[_TaskKey]) -> str:
+    dataset, model, partition, clients, dtype = key
+    label = f"{dataset}, {model}, {partition}, {clients} client{'s' * (clients != 1)}"
+    return f"{label}, {dtype}" if len({other[4] for other in keys}) > 1 else label

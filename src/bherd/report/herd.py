@@ -1,0 +1,94 @@
+"""The selection ledger of a run as heat maps, and the distance curve."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from bherd.method import Indices
+from bherd.report.records import RunRecord, column
+from bherd.report.thin import encode, short, spread
+
+
+@dataclass(frozen=True)
+class ClientCells:
+    """One client's heat map: for each shown round and step, 0 left out, r kept as the r-th."""
+
+    client: int
+    steps: int
+    cells: str
+    """rounds x steps numbers of `width` bytes, base64; the largest number: the client sat out."""
+
+
+@dataclass(frozen=True)
+class Herd:
+    """Which gradients a run kept."""
+
+    rounds: list[int]
+    all_rounds: int
+    width: int
+    all_clients: int
+    clients: list[ClientCells]
+
+
+@dataclass(frozen=True)
+class Distance:
+    """||mean of kept - mean of all||, mean over the clients of a round."""
+
+    round: list[int]
+    mean: list[float | None]
+
+
+class Ledger:
+    """The ledger of one run as arrays, client by client."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.round = column(table, "round").astype(np.int64)
+        self.client = column(table, "client").astype(np.int64)
+        self.step = column(table, "step").astype(np.int64)
+        self.rank = column(table, "rank").astype(np.int64)
+        self.rounds: Indices = np.unique(self.round)
+        self.clients: Indices = np.unique(self.client)
+
+    def ranks(self, client: int, rounds: Indices) -> npt.NDArray[np.int64]:
+        """(rounds, steps): the rank of each step, -1 where left out, -2 where the client sat out."""
+        mine = np.flatnonzero((self.client == client) & np.isin(self.round, rounds))
+        steps = int(self.step[self.client == client].max()) + 1
+        table = np.full((len(rounds), steps), -2, dtype=np.int64)
+        table[np.searchsorted(rounds, self.round[mine]), self.step[mine]] = self.rank[mine]
+        return table
+
+
+def read_ledger(run: RunRecord) -> Ledger | None:
+    """The run's ledger; None where it was switched off or nothing is written yet."""
+    table = run.ledger()
+    return Ledger(table) if table.num_rows else None
+
+
+def heat_maps(ledger: Ledger, clients: Indices, budget: int) -> Herd:
+    """The cells of some clients, with as many rounds as the budget of bytes allows."""
+    shown = [int(client) for client in clients]
+    last = {client: int(ledger.step[ledger.client == client].max()) + 1 for client in shown}
+    width = 1 if max(last.values()) + 1 < 255 else 2
+    fits = max(2, budget // (width * sum(last.values())))
+    rounds = ledger.rounds[spread(len(ledger.rounds), fits)]
+    kind = np.uint8 if width == 1 else np.uint16
+    cells = []
+    for client in shown:
+        ranks = ledger.ranks(client, rounds)
+        values = np.where(ranks == -2, np.iinfo(kind).max, ranks + 1)
+        cells.append(ClientCells(client, ranks.shape[1], encode(values.astype(kind))))
+    return Herd(rounds.tolist(), len(ledger.rounds), width, len(ledger.clients), cells)
+
+
+def distances(run: RunRecord, points: int) -> Distance:
+    """The distance of each round; thinned like the curves."""
+    table = run.clients()
+    if not table.num_rows:
+        return Distance([], [])
+    number, distance = column(table, "round"), column(table, "distance")
+    rounds, inverse = np.unique(number, return_inverse=True)
+    mean = np.bincount(inverse, weights=distance) / np.bincount(inverse)
+    chosen = spread(len(rounds), points)
+    return Distance(rounds[chosen].tolist(), [short(float(value)) for value in mean[chosen]])

@@ -1,0 +1,229 @@
+"""From runs to what the page is given, thinned, with a note for everything that was left out."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+import numpy as np
+
+from bherd.comparison import interval
+from bherd.methods import by_name
+from bherd.report import thin
+from bherd.report.command import command
+from bherd.report.fairness import Fairness, LabelShelf, fairness, fits, holdings
+from bherd.report.grouping import Series, TaskGroup, group
+from bherd.report.headline import headline
+from bherd.report.herd import Distance, Herd, distances, heat_maps, read_ledger
+from bherd.report.records import Curve, RunRecord, Split
+from bherd.report.rounds_inside import Snapshots, snapshots
+
+
+@dataclass(frozen=True)
+class Federation:
+    """Who holds what."""
+
+    sizes: list[int]
+    labels: list[list[int]] | None
+    why_not: str | None
+    all_clients: int
+
+
+@dataclass(frozen=True)
+class Run:
+    name: str
+    seed: int
+    status: str
+    rounds_done: int
+    diverged_at: int | None
+    seconds: float | None
+    peak_memory_bytes: int | None
+    split: Split
+    curve: Curve
+    distance: Distance
+    keeps_everything: bool
+    herd: Herd | None
+    fairness: Fairness | None
+    snapshots: Snapshots | None
+    federation: Federation
+    config: str
+    environment: dict[str, str]
+    command: str
+
+
+@dataclass(frozen=True)
+class Method:
+    """One line of the table: its runs, and the mean final accuracy with the half-width of its interval."""
+
+    label: str
+    runs: list[int]
+    final_mean: float | None
+    final_half_width: float | None
+
+
+@dataclass(frozen=True)
+class Task:
+    label: str
+    headline: tuple[str, str]
+    target: float
+    series: list[Method]
+
+
+@dataclass(frozen=True)
+class Payload:
+    title: str
+    made: str
+    version: str
+    methods: list[str]
+    """Every series' label once: its position gives its colour and dash."""
+    tasks: list[Task]
+    runs: list[Run]
+    notes: list[str]
+
+
+def assemble(records: Sequence[RunRecord], title: str | None) -> Payload:
+    """Everything that the page shows."""
+    grouping = group(records)
+    shelf = LabelShelf()
+    names = _names(records)
+    runs = [_run(record, name, len(records), shelf) for record, name in zip(records, names, strict=True)]
+    tasks = [
+        Task(
+            task.label,
+            headline(task, records),
+            _target(task, records),
+            [_method(series, records) for series in task.series],
+        )
+        for task in grouping.tasks
+    ]
+    methods = list(dict.fromkeys(series.label for task in tasks for series in task.series))
+    notes = _notes(records, runs)
+    if grouping.repeated:
+        twins = ", ".join(names[index] for index in grouping.repeated)
+        notes.append(f"Left out, because an earlier run has the same method, task and seed: {twins}.")
+    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return Payload(title or _title(tasks), made, version("bherd"), methods, tasks, runs, notes)
+
+
+def _method(series: Series, records: Sequence[RunRecord]) -> Method:
+    finals = [value for i in series.runs if (value := records[i].final_accuracy) is not None]
+    final = interval(finals)
+    return Method(series.label, series.runs, thin.short(final.mean), thin.short(final.half_width))
+
+
+def _run(record: RunRecord, name: str, count: int, shelf: LabelShelf) -> Run:
+    method = record.config.method
+    everything = by_name(method.name, method.alpha, method.step, method.server_lr).selector.keeps_everything
+    points = thin.share_of(thin.CURVE_POINTS, count)
+    order, labels = record.partition(), shelf.labels(record.config)
+    if not isinstance(labels, str) and not fits(order, labels):
+        labels = "the dataset on this machine is not the one that the run was made with"
+    ledger = None if everything else read_ledger(record)
+    herd, fair = None, None
+    if ledger is not None:
+        shown = ledger.clients[: thin.SHOWN_CLIENTS]
+        herd = heat_maps(ledger, shown, thin.share_of(thin.HERD_BYTES, count))
+        if order and not isinstance(labels, str):
+            fair = fairness(record.config, ledger, order, labels, shown)
+    embedded = order[: thin.FEDERATION_CLIENTS]
+    return Run(
+        name=name,
+        seed=record.config.run.seed,
+        status=record.status,
+        rounds_done=record.rounds_done,
+        diverged_at=record.diverged_at,
+        seconds=thin.short(record.seconds),
+        peak_memory_bytes=record.peak_memory_bytes,
+        split=record.split,
+        curve=_thinned(record.curve, points),
+        distance=distances(record, points),
+        keeps_everything=everything,
+        herd=herd,
+        fairness=fair,
+        snapshots=snapshots(record, thin.SHOWN_CLIENTS, thin.share_of(thin.SNAPSHOT_STEPS, count)),
+        federation=Federation(
+            [len(rows) for rows in embedded],
+            None if isinstance(labels, str) else holdings(embedded, labels),
+            labels if isinstance(labels, str) else None,
+            len(order),
+        ),
+        config=record.config_text,
+        environment=record.environment,
+        command=command(record.config),
+    )
+
+
+def _thinned(curve: Curve, points: int) -> Curve:
+    chosen = thin.spread(len(curve.round), points).tolist()
+    return replace(
+        curve,
+        round=[curve.round[i] for i in chosen],
+        train_loss=[thin.short(curve.train_loss[i]) for i in chosen],
+        test_loss=[thin.short(curve.test_loss[i]) for i in chosen],
+        test_accuracy=[thin.short(curve.test_accuracy[i]) for i in chosen],
+        seconds=[thin.short(curve.seconds[i]) or 0.0 for i in chosen],
+        uplink_bytes=[curve.uplink_bytes[i] for i in chosen],
+    )
+
+
+def _names(records: Sequence[RunRecord]) -> list[str]:
+    """The directories below their common parent, as the user knows them."""
+    parts = [record.directory.resolve().parts for record in records]
+    common = 0
+    while all(len(p) > common + 1 for p in parts) and len({p[common] for p in parts}) == 1:
+        common += 1
+    return ["/".join(p[common:]) for p in parts]
+
+
+def _title(tasks: Sequence[Task]) -> str:
+    if len(tasks) > 1:
+        return f"{len(tasks)} tasks"
+    return tasks[0].series[0].label if len(tasks[0].series) == 1 else f"{len(tasks[0].series)} methods"
+
+
+def _target(task: TaskGroup, records: Sequence[RunRecord]) -> float:
+    """The highest whole percent of accuracy that every method that did not diverge ends at, on average."""
+    finals = []
+    for series in task.series:
+        values = [records[i].final_accuracy for i in series.runs if records[i].diverged_at is None]
+        known = [value for value in values if value is not None]
+        if known:
+            finals.append(float(np.mean(known)))
+    return math.floor(100 * min(finals)) / 100 if finals else 0.5
+
+
+def _notes(records: Sequence[RunRecord], runs: Sequence[Run]) -> list[str]:
+    """A sentence for each kind of thinning that took place."""
+    notes = []
+    if any(len(record.curve.round) > len(run.curve.round) for record, run in zip(records, runs, strict=True)):
+        most = max(len(run.curve.round) for run in runs)
+        notes.append(
+            f"Curves are thinned to at most {most} evenly spread evaluated rounds a run, so rounds to "
+            "target are exact only to that spacing; metrics.jsonl has every round."
+        )
+    herds = [run.herd for run in runs if run.herd]
+    thinned = [herd for herd in herds if herd.all_rounds > len(herd.rounds)]
+    if thinned:
+        notes.append(
+            f"Heat maps show {min(len(herd.rounds) for herd in thinned)} evenly spread rounds of "
+            f"{max(herd.all_rounds for herd in thinned)}; ledger.parquet has all."
+        )
+    if any(herd.all_clients > len(herd.clients) for herd in herds):
+        notes.append(f"Heat maps and label counts are of the first {thin.SHOWN_CLIENTS} clients of a run.")
+    if any(run.fairness and run.fairness.rounds < run.fairness.all_rounds for run in runs):
+        notes.append(
+            f"Labels of kept samples are counted over {thin.REPLAYED_ROUNDS} evenly spread rounds where "
+            "clients reshuffle their samples."
+        )
+    inside = [run.snapshots for run in runs if run.snapshots]
+    if any(shots.all_rounds > len(shots.rounds) for shots in inside):
+        least = min(len(shots.rounds) for shots in inside)
+        notes.append(
+            f"Of the snapshotted rounds, {least} evenly spread ones a run are shown; snapshots.parquet has all."
+        )
+    if any(shots.all_clients > thin.SHOWN_CLIENTS for shots in inside):
+        notes.append(f"Snapshots are of the first {thin.SHOWN_CLIENTS} clients of a run.")
+    if any(run.federation.all_clients > len(run.federation.sizes) for run in runs):
+        notes.append(f"The federation's table shows the first {thin.FEDERATION_CLIENTS} clients.")
+    return notes

@@ -1,0 +1,153 @@
+"""One run directory, read for the report. Unfinished runs are read as far as they have come."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bherd.config import Config
+from bherd.errors import DamagedFileError
+from bherd.method import Indices
+from bherd.runs import directory as names
+from bherd.toml import parse_toml
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What was measured at the evaluated rounds."""
+
+    round: list[int] = field(default_factory=list)
+    train_loss: list[float | None] = field(default_factory=list)
+    test_loss: list[float | None] = field(default_factory=list)
+    test_accuracy: list[float | None] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    """Time on the clock until the end of the round."""
+    uplink_bytes: list[int] = field(default_factory=list)
+    """Bytes that all clients together had sent by then."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Where the time went, in seconds over the whole run."""
+
+    local: float
+    select: float
+    aggregate: float
+    evaluate: float
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """Everything that the report needs of one run; the big tables are read when they are asked for."""
+
+    directory: Path
+    config: Config
+    config_text: str
+    environment: dict[str, str]
+    status: str
+    rounds_done: int
+    diverged_at: int | None
+    seconds: float
+    peak_memory_bytes: int | None
+    curve: Curve
+    split: Split
+
+    @property
+    def final_accuracy(self) -> float | None:
+        """Test accuracy at the last evaluation."""
+        values = [value for value in self.curve.test_accuracy if value is not None]
+        return values[-1] if values else None
+
+    def clients(self) -> pa.Table:
+        return read_table(self.directory, names.CLIENTS, names.CLIENTS_LOG)
+
+    def ledger(self) -> pa.Table:
+        return read_table(self.directory, names.LEDGER, names.LEDGER_LOG)
+
+    def snapshots(self) -> pa.Table:
+        return read_table(self.directory, names.SNAPSHOTS, names.SNAPSHOTS_LOG)
+
+    def partition(self) -> list[Indices]:
+        """The dataset rows of each client, in its order; empty where the file is missing."""
+        path = self.directory / names.PARTITION
+        if not path.is_file():
+            return []
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                return [stored[f"client_{client}"] for client in range(len(stored.files))]
+        except Exception as error:  # numpy and zipfile raise many kinds on damaged input
+            raise DamagedFileError(f"{path} is damaged and cannot be read: {error}") from error
+
+
+def read_run(directory: Path) -> RunRecord:
+    """A run directory, finished or not."""
+    config = names.read_config(directory)
+    tree = parse_toml(directory / names.CONFIG)
+    lines = names.read_metrics(directory)
+    summary = names.read_summary(directory) or {}
+    diverged = [line["round"] for line in lines if line.get("diverged")]
+    return RunRecord(
+        directory=directory,
+        config=config,
+        config_text=(directory / names.CONFIG).read_text(encoding="utf-8"),
+        environment={key: str(value) for key, value in tree.get("environment", {}).items()},
+        status=str(summary.get("status", "unfinished")),
+        rounds_done=lines[-1]["round"] if lines else 0,
+        diverged_at=diverged[0] if diverged else None,
+        seconds=float(summary.get("seconds", sum(sum(line["seconds"].values()) for line in lines))),
+        peak_memory_bytes=summary.get("peak_memory_bytes"),
+        curve=_curve(lines),
+        split=Split(*(sum(line["seconds"][part] for line in lines) for part in _PARTS)),
+    )
+
+
+_PARTS = ("local", "select", "aggregate", "evaluate")
+
+
+def _curve(lines: list[dict[str, Any]]) -> Curve:
+    curve = Curve()
+    clock, sent = 0.0, 0
+    for line in lines:
+        clock += sum(line["seconds"].values())
+        sent += line["uplink_bytes"]
+        if line["test_loss"] is None and line["test_accuracy"] is None:
+            continue
+        curve.round.append(line["round"])
+        curve.train_loss.append(line["train_loss"])
+        curve.test_loss.append(line["test_loss"])
+        curve.test_accuracy.append(line["test_accuracy"])
+        curve.seconds.append(clock)
+        curve.uplink_bytes.append(sent)
+    return curve
+
+
+def read_table(directory: Path, final: str, log: str) -> pa.Table:
+    """A finished Parquet file, or as much of the growing log as is whole; no rows where neither is."""
+    if (directory / final).is_file():
+        try:
+            return pq.read_table(directory / final)
+        except (pa.ArrowException, OSError) as error:
+            raise DamagedFileError(f"{directory / final} is damaged and cannot be read: {error}") from error
+    batches: list[pa.RecordBatch] = []
+    path = directory / log
+    if path.is_file():
+        with pa.OSFile(str(path)) as source:
+            try:
+                for batch in pa.ipc.open_stream(source):
+                    batches.append(batch)  # noqa: PERF402  what was read before a cut is kept
+            except (pa.ArrowException, OSError):
+                pass
+    return pa.Table.from_batches(batches) if batches else pa.table({})
+
+
+def column(table: pa.Table, name: str) -> npt.NDArray[Any]:
+    """A column as an array; nulls become -1 in whole numbers."""
+    values = table.column(name).combine_chunks()
+    if pa.types.is_integer(values.type):
+        values = values.fill_null(-1)
+    array: npt.NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return array
