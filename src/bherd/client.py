@@ -71,7 +71,7 @@ def client_round(
     begin = time.perf_counter()
     offset = correction.offset(own, shared) if correction.stateful else None
     trained = train(params, offset, not selector.keeps_everything)
-    if not (math.isfinite(trained.loss) and bool(torch.isfinite(trained.gradients.sum()))):
+    if not (math.isfinite(trained.loss) and math.isfinite(float(trained.gradients.sum()))):
         raise DivergedError(f"client {client}: the local training gave NaN or infinity")
     selecting = time.perf_counter()
     if selector.keeps_everything:

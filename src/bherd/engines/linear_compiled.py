@@ -41,7 +41,7 @@ class CompiledLinear(Linear):
         keep_trace: bool,
     ) -> Training:
         task = self._task
-        held = slice(task.bounds[client], task.bounds[client + 1])
+        held = task.held(client)
         inputs, scale = self._inputs["train"]
         w = params.numpy().copy()
         number = w.dtype.type

@@ -24,6 +24,8 @@ from bherd.tasks.task import Task, plan_steps
 
 _CHUNK = 1000
 _LINEAR_CHUNK = 5000
+_WORTH_A_THREAD = 2_000_000
+"""Samples times parameters of a client from which on a thread gains more than it costs."""
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -61,6 +63,9 @@ class SimulateEngine(Engine):
 
         if self._draws:
             # torch's generator for Dropout and the like is one for all threads: one client at a time
+            return [run(client) for client in clients]
+        largest = max(self.task.size(client) for client in clients) * len(state.params)
+        if largest < _WORTH_A_THREAD:
             return [run(client) for client in clients]
         return self._map(run, clients)
 

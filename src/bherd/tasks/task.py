@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -26,22 +27,31 @@ class Task(NamedTuple):
     y_train: Tensor
     x_test: Tensor
     y_test: Tensor
-    order: list[Indices]
-    """The samples of each client in its order sigma, as rows of the dataset."""
-    bounds: list[int]
+    visits: Indices
+    """All samples as rows of the dataset: client 0's in its order sigma, then client 1's, and so on."""
+    bounds: Indices
     classes: int
 
     @property
     def clients(self) -> int:
-        return len(self.order)
+        return len(self.bounds) - 1
+
+    @property
+    def order(self) -> list[Indices]:
+        """The samples of each client in its order sigma, as rows of the dataset."""
+        return [self.visits[self.held(client)] for client in range(self.clients)]
+
+    def held(self, client: int) -> slice:
+        """The rows of the training arrays that a client holds."""
+        return slice(int(self.bounds[client]), int(self.bounds[client + 1]))
 
     def size(self, client: int) -> int:
         """The number of samples that a client holds."""
-        return self.bounds[client + 1] - self.bounds[client]
+        return int(self.bounds[client + 1] - self.bounds[client])
 
     def samples(self, client: int) -> tuple[Tensor, Tensor]:
         """A client's inputs and targets, in its order sigma."""
-        rows = slice(self.bounds[client], self.bounds[client + 1])
+        rows = self.held(client)
         return self.x_train[rows], self.y_train[rows]
 
 
@@ -73,7 +83,7 @@ def assemble(
     """A task with the clients' samples and orders given."""
     built = build_model(model, dataset.x_train.shape[1:], dataset.classes, seed)
     built.module.to(dtype=dtype, device=device)
-    bounds = [0, *np.cumsum([len(rows) for rows in order]).tolist()]
+    bounds = np.cumsum([0, *(len(rows) for rows in order)], dtype=np.int64)
     visits = np.concatenate(list(order))
 
     def inputs(x: np.ndarray) -> Tensor:
@@ -91,7 +101,7 @@ def assemble(
         targets(dataset.y_train[visits]),
         inputs(dataset.x_test),
         targets(dataset.y_test),
-        list(order),
+        visits,
         bounds,
         dataset.classes,
     )
@@ -105,6 +115,7 @@ class Plan(NamedTuple):
     per_epoch: int
 
 
+@lru_cache(maxsize=1024)
 def plan_steps(size: int, batch_size: int, epochs: float) -> Plan:
     """tau = max(1, floor(E |D| / B)); the last partial batch is dropped.
 
