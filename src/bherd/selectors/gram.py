@@ -1,13 +1,18 @@
 """The inner products of the centred gradients: all of herding's work that grows with d."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from bherd import compiled
 from bherd.selectors.scaling import in_range, squares_in_range
+from bherd.selectors.small_gram import small_gram
 
 _COLUMNS = 4096
+_SMALL = 2**20
 
 
 def centred_gram(trace: Tensor) -> tuple[Tensor, npt.NDArray[np.float64]]:
@@ -17,12 +22,20 @@ def centred_gram(trace: Tensor) -> tuple[Tensor, npt.NDArray[np.float64]]:
     and never copied; the products of the blocks are summed in double precision. Only a trace whose
     squares could leave the range of floats is rescaled, and read again.
     """
-    gram, largest = _blockwise(trace)
+    small = trace.numel() <= _SMALL and trace.device.type == "cpu" and compiled.in_use()
+    gram, largest = _compiled(trace) if small else _blockwise(trace)
     if not squares_in_range(largest, trace.dtype):
         trace = in_range(trace)
         centred = trace - trace.mean(0)
         gram, _ = _blockwise(in_range(centred - centred.mean(0)))
     return trace, gram.cpu().numpy()
+
+
+def _compiled(trace: Tensor) -> tuple[Tensor, float]:
+    """As `_blockwise`, where the compiler is loaded anyway and the calls would cost more than the work."""
+    gram = np.empty((len(trace), len(trace)))
+    largest = float(compiled.fast(small_gram, reordered_sums=True)(trace.numpy(), gram))
+    return torch.from_numpy(gram), largest if math.isfinite(gram.trace()) else math.nan
 
 
 def _blockwise(trace: Tensor) -> tuple[Tensor, float]:

@@ -1,0 +1,83 @@
+"""Herding by blocks and by compiled loops: the same orders as by plain arrays."""
+
+import numpy as np
+import pytest
+import torch
+
+from bherd import compiled
+from bherd.selectors import gram, greedy
+from bherd.selectors.herding import herding_order
+
+needs_compiler = pytest.mark.skipif(not compiled.available(), reason="numba is not installed")
+BOTH = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+
+
+def traces(dtype: torch.dtype) -> list[torch.Tensor]:
+    draw = torch.Generator().manual_seed(11)
+    shapes = [(1, 3), (2, 1), (3, 40), (7, 7), (21, 785), (64, 2), (50, 9000)]
+    plain = [torch.randn(shape, generator=draw, dtype=dtype) for shape in shapes]
+    whole = [torch.randint(-2, 3, (30, 2), generator=draw).to(dtype) for _ in range(5)]
+    return [
+        *plain,
+        *whole,
+        plain[3] + 1000,
+        plain[4] * 1e-25,
+        plain[4] * 1e25,
+        torch.zeros(9, 4, dtype=dtype),
+    ]
+
+
+def exact_gram(trace: torch.Tensor) -> torch.Tensor:
+    wide = trace.to(torch.float64)
+    wide = wide - wide.mean(0)
+    return wide @ wide.T
+
+
+@needs_compiler
+@BOTH
+def test_compiled_and_plain_loops_give_one_order(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    for trace in traces(dtype):
+        orders = []
+        for loaded in (False, True):
+            monkeypatch.setattr(compiled, "in_use", lambda loaded=loaded: loaded)
+            orders.append(herding_order(trace, len(trace)).tolist())
+        assert orders[0] == orders[1]
+        assert sorted(orders[0]) == list(range(len(trace)))
+
+
+@BOTH
+@pytest.mark.parametrize("loaded", [False, pytest.param(True, marks=needs_compiler)])
+def test_the_gram_matrix_is_that_of_the_centred_rows(
+    dtype: torch.dtype, loaded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled, "in_use", lambda: loaded)
+    precision = 1e-5 if dtype == torch.float32 else 1e-13
+    for trace in traces(dtype)[:-3]:
+        _, found = gram.centred_gram(trace)
+        expected = exact_gram(trace).numpy()
+        assert np.abs(found - expected).max() <= precision * max(1.0, np.abs(expected).max())
+        assert np.array_equal(found, found.T) or not loaded
+
+
+@needs_compiler
+def test_the_compiled_loop_has_the_bits_of_the_arrays() -> None:
+    draw = np.random.default_rng(4)
+    rows = draw.normal(size=(40, 10))
+    doubled = 2 * rows @ rows.T
+    results = []
+    for loop in (greedy._loop, greedy._loop_by_arrays, compiled.fast(greedy._loop)):
+        scores, order = 0.5 * doubled.diagonal().copy(), np.zeros(30, dtype=np.int64)
+        assert loop(doubled, scores, 1e-9, order, 0) == 30
+        results.append((order.tolist(), scores.tolist()))
+    assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("overflowing", [3e38, -3e38])
+@pytest.mark.parametrize("loaded", [False, pytest.param(True, marks=needs_compiler)])
+def test_sums_beyond_the_range_of_floats_are_rescaled(
+    overflowing: float, loaded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled, "in_use", lambda: loaded)
+    base = torch.tensor([[1.0], [0.5], [0.25], [0.9], [0.8]])
+    expected = herding_order(base, 5).tolist()
+    assert herding_order(base * overflowing, 5).tolist() == expected
