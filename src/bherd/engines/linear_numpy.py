@@ -22,6 +22,7 @@ class NumpyLinear(Linear):
         self._task = task
         self._derivative = _hinge if task.model.linear == "hinge" else _softmax
 
+    @np.errstate(over="ignore", invalid="ignore")  # whoever calls looks for infinities itself
     def train(
         self,
         client: int,

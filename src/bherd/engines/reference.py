@@ -4,6 +4,7 @@ This is the text to check the fast engine against, and the oracle of the tests. 
 read, not to be quick.
 """
 
+import copy
 from collections.abc import Sequence
 
 import torch
@@ -21,7 +22,9 @@ class ReferenceEngine(Engine):
     """Plain loops."""
 
     def __init__(self, task: Task, method: Method, local: Local) -> None:
-        self.task, self.method, self.local = task, method, local
+        # a module of its own: training moves the buffers, and the task's module stays at the start
+        model = task.model._replace(module=copy.deepcopy(task.model.module))
+        self.task, self.method, self.local = task._replace(model=model), method, local
 
     def run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:
         outcomes = []

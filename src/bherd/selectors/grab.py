@@ -6,6 +6,7 @@ form that the BHerd paper uses as its baseline GraB-FedAvg.
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch import Tensor
 
 from bherd.method import Indices, Selector
@@ -50,12 +51,13 @@ def balanced(trace: Tensor) -> Indices:
     rows = in_range(trace).cpu().numpy()
     steps, width = rows.shape
     seen, total, deviation = np.zeros(width), np.zeros(width), np.empty(width)
+    views = torch.from_numpy(total), torch.from_numpy(deviation)
     plus: list[int] = []
     for step, gradient in enumerate(rows):
         seen += gradient
         np.multiply(gradient, np.float64(steps), out=deviation)
         deviation -= seen
-        if total.dot(deviation) < 0:
+        if torch.dot(*views) < 0:
             total += deviation
             plus.append(step)
         else:
