@@ -46,10 +46,12 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     config = config_from(args)
     out = args.out or default_directory(config)
-    from bherd.runs.execute import check_new, run
+    from bherd.runs.execute import check_new, start
+    from bherd.session import prepare
 
     check_new(out)
-    return follow(config, out, args, lambda on_round: run(config, out, on_round))
+    session = prepare(config)
+    return follow(session.config, out, args, lambda on_round: start(session, out, on_round))
 
 
 def follow(config: Config, out: Path, args: argparse.Namespace, work: Any) -> int:

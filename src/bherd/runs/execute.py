@@ -55,7 +55,12 @@ def run(config: Config, directory: Path, on_round: OnRound | None = None) -> dic
     line of each round; it may raise `KeyboardInterrupt` to stop the run, as Ctrl-C does.
     """
     check_new(directory)
-    session = prepare(config)
+    return start(prepare(config), directory, on_round)
+
+
+def start(session: Session, directory: Path, on_round: OnRound | None = None) -> dict[str, Any]:
+    """The same for a session that is prepared already."""
+    check_new(directory)
     origin = Origin(to_dict(session.config), names.environment(), _fingerprint(session))
     with stop_between_rounds() as stop:
         made = _make_directory(directory)
