@@ -96,8 +96,8 @@ def client_round(
 def _kept_sum(trace: Tensor, kept: Indices) -> tuple[Tensor, float]:
     """The sum of the kept gradients and their mean's distance from the mean, in one pass."""
     steps = len(trace)
-    mask = torch.zeros(steps, dtype=trace.dtype)
-    mask[torch.from_numpy(kept)] = 1.0
-    weights = torch.stack((mask, mask / len(kept) - 1.0 / steps)).to(trace.device)
-    kept_sum, difference = weights @ trace
+    weights = np.zeros((2, steps))
+    weights[0, kept] = 1.0
+    weights[1] = weights[0] / len(kept) - 1.0 / steps
+    kept_sum, difference = torch.from_numpy(weights).to(trace) @ trace
     return kept_sum, float(torch.linalg.vector_norm(difference))
