@@ -104,3 +104,18 @@ def random_fednova(alpha: float = 0.5, step: StepLength = "equation", server_lr:
 def random_scaffold(alpha: float = 0.5, step: StepLength = "equation", server_lr: float = 1.0) -> Method:
     """The control of BHerd-SCAFFOLD."""
     return by_name("random-scaffold", alpha, step, server_lr)
+
+
+def reversed_fedavg(alpha: float = 0.5, step: StepLength = "equation", server_lr: float = 1.0) -> Method:
+    """The other control of BHerd-FedAvg: what herding ranks last."""
+    return by_name("reversed-fedavg", alpha, step, server_lr)
+
+
+def reversed_fednova(alpha: float = 0.5, step: StepLength = "equation", server_lr: float = 1.0) -> Method:
+    """The other control of BHerd-FedNova."""
+    return by_name("reversed-fednova", alpha, step, server_lr)
+
+
+def reversed_scaffold(alpha: float = 0.5, step: StepLength = "equation", server_lr: float = 1.0) -> Method:
+    """The other control of BHerd-SCAFFOLD."""
+    return by_name("reversed-scaffold", alpha, step, server_lr)

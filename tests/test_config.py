@@ -1,0 +1,193 @@
+"""The configuration: every bad value is refused with a sentence that helps."""
+
+import dataclasses
+import math
+import tomllib
+
+import pytest
+
+from bherd.config import (
+    Config,
+    MethodConfig,
+    RunConfig,
+    TaskConfig,
+    TrainConfig,
+    from_dict,
+    section_of,
+    to_dict,
+)
+from bherd.errors import InputError
+from bherd.names import METHOD_NAMES, did_you_mean
+
+
+def test_defaults_are_the_papers() -> None:
+    config = Config()
+    assert (config.train.epochs, config.train.batch_size, config.task.clients) == (1.0, 100, 5)
+    assert (config.method.alpha, config.train.lr) == (0.5, 1e-4)
+    assert (config.method.name, config.method.step) == ("bherd-fedavg", "equation")
+    assert (config.run.dtype, config.run.engine) == ("float32", "simulate")
+
+
+def test_there_and_back() -> None:
+    config = Config().replace(alpha=0.3, seed=7, participation=2, reshuffle=True, data_dir="somewhere")
+    assert from_dict(to_dict(config)) == config
+    assert from_dict({}) == Config()
+    assert from_dict({"train": {}}) == Config()
+
+
+def test_a_config_is_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Config().method.alpha = 0.1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [
+        ("alpha", 0.0, r"alpha is 0.0, .*\(0, 1\]"),
+        ("alpha", 1.5, r"alpha is 1.5, .*\(0, 1\]"),
+        ("alpha", -0.5, "alpha is -0.5"),
+        ("alpha", math.nan, "alpha is nan"),
+        ("alpha", math.inf, "alpha is inf"),
+        ("server_lr", 0.0, "server_lr is 0.0, but it must be positive"),
+        ("server_lr", math.nan, "server_lr is nan"),
+        ("lr", 0.0, "lr is 0.0, but it must be positive"),
+        ("lr", -1.0, "lr is -1.0"),
+        ("lr", math.nan, "lr is nan"),
+        ("lr", math.inf, "lr is inf"),
+        ("epochs", 0.0, "epochs is 0.0"),
+        ("epochs", -1.0, "epochs is -1.0"),
+        ("epochs", math.inf, "epochs is inf"),
+        ("epochs", math.nan, "epochs is nan"),
+        ("clients", 0, "clients is 0, but it must be at least 1"),
+        ("clients", -3, "clients is -3"),
+        ("rounds", 0, "rounds is 0"),
+        ("batch_size", 0, "batch_size is 0, but it must be at least 1"),
+        ("batch_size", -100, "batch_size is -100"),
+        ("eval_every", 0, "eval_every is 0"),
+        ("seed", -1, "seed is -1, but it must not be negative"),
+        ("workers", -1, "workers is -1"),
+        ("checkpoint_every", -1, "checkpoint_every is -1"),
+        ("participation", 0, "participation is 0 clients a round"),
+        ("participation", 6, "participation is 6 clients a round, but there are 5"),
+        ("participation", 0.0, r"participation is 0.0, but a share must lie in \(0, 1\]"),
+        ("participation", 5.0, "write it without a point"),
+        ("participation", math.nan, "participation is nan"),
+        ("name", "fedavgg", "'fedavgg', which is not known; did you mean 'fedavg'"),
+        ("name", "BHERD-fedavg", "did you mean 'bherd-fedavg'"),
+        ("name", "zzz", "known are centralized, fedavg"),
+        ("name", "", "which is not known"),
+    ],
+)
+def test_a_value_that_no_run_can_use(setting: str, value: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Config().replace(**{setting: value})
+
+
+def test_direct_construction_is_checked_too() -> None:
+    with pytest.raises(InputError, match="alpha"):
+        Config(method=MethodConfig(alpha=0.0))
+    with pytest.raises(InputError, match="batch_size"):
+        Config(train=TrainConfig(batch_size=0))
+    with pytest.raises(InputError, match="clients"):
+        Config(task=TaskConfig(clients=0))
+    with pytest.raises(InputError, match="seed"):
+        Config(run=RunConfig(seed=-1))
+    with pytest.raises(InputError, match="participation"):
+        Config(task=TaskConfig(clients=3), train=TrainConfig(participation=4))
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "wanted"),
+    [
+        ("clients", True, "a whole number"),
+        ("clients", 5.0, "a whole number"),
+        ("clients", "5", "a whole number"),
+        ("rounds", 1.5, "a whole number"),
+        ("alpha", True, "a number"),
+        ("alpha", "0.5", "a number"),
+        ("alpha", None, "a number"),
+        ("participation", True, "a whole number or a number"),
+        ("participation", "all", "a whole number or a number"),
+        ("reshuffle", 1, "true or false"),
+        ("reshuffle", "yes", "true or false"),
+        ("eval_train", 0, "true or false"),
+        ("dataset", 3, "a text"),
+        ("step", "longer", "one of equation, amplified"),
+        ("engine", "fast", "one of simulate, reference"),
+        ("dtype", "float16", "one of float32, float64"),
+        ("seed", [1], "a whole number"),
+    ],
+)
+def test_a_value_of_the_wrong_type(setting: str, value: object, wanted: str) -> None:
+    with pytest.raises(InputError, match=rf"{section_of(setting)}\.{setting} is .*, but {wanted}"):
+        Config().replace(**{setting: value})
+
+
+def test_whole_numbers_where_numbers_are_wanted() -> None:
+    config = Config().replace(alpha=1, lr=1, epochs=2)
+    for value in (config.method.alpha, config.train.lr, config.train.epochs):
+        assert isinstance(value, float)
+
+
+@pytest.mark.parametrize("value", [1, 5, 0.2, 1.0])
+def test_participation_keeps_its_kind(value: int | float) -> None:
+    """1 is one client, 1.0 is everybody."""
+    stored = Config().replace(participation=value).train.participation
+    assert stored == value
+    assert type(stored) is type(value)
+
+
+def test_reshuffle_may_be_left_to_the_method() -> None:
+    assert Config().train.reshuffle is None
+    assert Config().replace(reshuffle=None).train.reshuffle is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[metod]\nalpha = 0.5", r"unknown table \[metod\]; did you mean 'method'"),
+        ("[method]\nalhpa = 0.5", r"\[method\] has no setting 'alhpa'; did you mean 'alpha'"),
+        ("[train]\nbatchsize = 10", "did you mean 'batch_size'"),
+        ("[train]\nlearning_rate = 10", r"\[train\] has no setting 'learning_rate'; known are rounds"),
+        ("[task]\nalpha = 0.5", r"\[task\] has no setting 'alpha'"),
+        ("[run]\nseed = '0'", "run.seed is '0', but a whole number is expected"),
+        ("[method]\nalpha = nan", "alpha is nan"),
+        ("alpha = 0.5", r"unknown table \[alpha\]"),
+        ("method = 'fedavg'", "'method' must be a table of settings, not 'fedavg'"),
+    ],
+)
+def test_a_slip_in_a_toml_file(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        from_dict(tomllib.loads(text), "my.toml")
+
+
+def test_an_error_names_its_source() -> None:
+    with pytest.raises(InputError, match=r"my\.toml: "):
+        from_dict({"run": {"sead": 1}}, "my.toml")
+
+
+def test_replace_knows_every_setting_and_no_other() -> None:
+    for section, values in to_dict(Config()).items():
+        for name, value in values.items():
+            assert section_of(name) == section
+            assert Config().replace(**{name: value}) == Config()
+    with pytest.raises(InputError, match="no setting 'alhpa'; did you mean 'alpha'"):
+        Config().replace(alhpa=0.5)
+
+
+def test_replace_leaves_the_old_one() -> None:
+    old = Config()
+    new = old.replace(alpha=0.3, rounds=7)
+    assert (old.method.alpha, old.train.rounds) == (0.5, 100)
+    assert (new.method.alpha, new.train.rounds) == (0.3, 7)
+    assert new.task == old.task
+
+
+@pytest.mark.parametrize("name", METHOD_NAMES)
+def test_every_named_method_is_accepted(name: str) -> None:
+    assert Config().replace(name=name).method.name == name
+
+
+def test_did_you_mean() -> None:
+    assert did_you_mean("fedavgg", ["fedavg", "fednova"]) == "; did you mean 'fedavg'?"
+    assert did_you_mean("xyz", ["fedavg", "fednova"]) == "; known are fedavg, fednova"
