@@ -1,0 +1,63 @@
+"""Run directories small enough to be made, broken and compared in milliseconds."""
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bherd.config import Config
+from bherd.runs import directory as names
+
+
+def small_config(folder: Path, method: str = "bherd-scaffold") -> Config:
+    """Three rounds of four clients on a dataset of 160 samples, with a checkpoint after each."""
+    path = folder / "data.npz"
+    if not path.exists():
+        draw = np.random.default_rng(5)
+        labels = np.arange(160) % 4
+        x = (draw.random((160, 10)) + labels[:, None] * 0.2).astype(np.float32)
+        np.savez(path, x_train=x[:120], y_train=labels[:120], x_test=x[120:], y_test=labels[120:])
+    config = Config().replace(
+        dataset=str(path),
+        clients=4,
+        partition="case1",
+        batch_size=8,
+        lr=0.05,
+        rounds=3,
+        workers=1,
+        checkpoint_every=1,
+    )
+    return replace(config, method=replace(config.method, name=method))
+
+
+def contents(directory: Path) -> dict[str, Any]:
+    """Everything that a resumed run has to have in common with one that was never interrupted."""
+    metrics = [
+        {key: value for key, value in line.items() if key != "seconds"}
+        for line in names.read_metrics(directory)
+    ]
+    summary = names.read_summary(directory)
+    assert summary is not None
+    clients = names.read_clients(directory).drop_columns(["seconds", "select_seconds"])
+    snapshots = names.read_table(directory, names.SNAPSHOTS_LOG)
+    return {
+        "files": sorted(path.name for path in directory.iterdir()),
+        "status": summary["status"],
+        "model": (directory / names.MODEL).read_bytes().hex(),
+        "metrics": metrics,
+        "clients": clients.to_pylist(),
+        "ledger": names.read_ledger(directory).to_pylist(),
+        "snapshots": snapshots.to_pylist(),
+        "partition": {k: v.tolist() for k, v in np.load(directory / names.PARTITION).items()},
+    }
+
+
+def tree(directory: Path) -> dict[str, str]:
+    """Every file at or below a folder, hidden ones too, with the hash of its contents."""
+    return {
+        str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
