@@ -1,0 +1,1 @@
+"""What a round costs, against hand-written loops, in one interleaved run: `python -m benchmarks`."""

@@ -1,0 +1,89 @@
+"""`python -m benchmarks [PART ...]`: measure, print tables, write them to benchmarks/results/.
+
+Parts: A (SVM), B (CNN), B-long (CNN with 120 local steps), C (many clients), herding, startup. Without
+a name, all but B-long are measured, in some minutes. Each part has a process of its own, in which
+numpy's matrix products keep to one core, so that 'one core' means one.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+from benchmarks.tables import Table, publish
+
+Run = Callable[[], list[Table]]
+
+
+def _linear() -> list[Table]:
+    from benchmarks import linear
+
+    return linear.run()
+
+
+def _cnn() -> list[Table]:
+    from benchmarks import cnn
+
+    return cnn.run()
+
+
+def _cnn_long() -> list[Table]:
+    from benchmarks import cnn
+
+    return cnn.run_long()
+
+
+def _crowd() -> list[Table]:
+    from benchmarks import crowd
+
+    return crowd.run()
+
+
+def _herding() -> list[Table]:
+    from benchmarks import herding
+
+    return herding.run()
+
+
+def _startup() -> list[Table]:
+    from benchmarks import startup
+
+    return startup.run()
+
+
+PARTS: dict[str, Run] = {
+    "A": _linear,
+    "B": _cnn,
+    "B-long": _cnn_long,
+    "C": _crowd,
+    "herding": _herding,
+    "startup": _startup,
+}
+SLOW = {"B-long"}
+
+
+def main() -> int:
+    """Measure the parts that are asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    unknown = [part for part in args.parts if part not in PARTS]
+    if unknown:
+        parser.error(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    if args.here:
+        for part in args.parts:
+            publish(part, PARTS[part]())
+        return 0
+    status = 0
+    for part in args.parts or [part for part in PARTS if part not in SLOW]:
+        command = [sys.executable, "-m", "benchmarks", "--here", part]
+        status |= subprocess.run(
+            command, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, check=False
+        ).returncode
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

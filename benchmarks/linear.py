@@ -1,0 +1,70 @@
+"""Workload A: the SVM on all of MNIST, 5 clients, batches of 100, fixed order, evaluated every round."""
+
+from benchmarks.loops.numpy_loop import NumpyLoop
+from benchmarks.loops.torch_loops import PlainLoop, TightLoop
+from benchmarks.ours import recorded, simulated
+from benchmarks.race import Contestant, race, repeated
+from benchmarks.tables import Table, Target, timing_table
+from bherd.config import Config
+from bherd.session import prepare
+
+NUMPY = "tight numpy loop"
+NOTE = (
+    "Seconds of a round of training and test accuracy, minima and medians over {turns} turns in one "
+    "interleaved run. 'with train loss' also takes the loss over all 60,000 training samples after every "
+    "round, which our runs do unless told otherwise (`--no-eval-train`) and no other line does."
+)
+
+
+def base(rounds: int = 12) -> Config:
+    """The settings of workload A."""
+    return Config().replace(
+        name="fedavg",
+        dataset="mnist",
+        model="svm",
+        partition="case1",
+        clients=5,
+        batch_size=100,
+        lr=1e-4,
+        reshuffle=False,
+        rounds=rounds,
+        eval_train=False,
+        workers=1,
+    )
+
+
+def run(turns: int = 7) -> list[Table]:
+    """Measure, and check that all reach the same accuracy."""
+    config = base()
+    task = prepare(config).task
+    loops = {
+        NUMPY: NumpyLoop(task, 100, 1e-4, lambda: range(5), evaluate=True),
+        "tight PyTorch loop": TightLoop(task, 100, 1e-4, lambda: range(5), evaluate=True),
+        "plain PyTorch loop": PlainLoop(task, 100, 1e-4, lambda: range(5), evaluate=True),
+    }
+    contestants = [Contestant(name, repeated(loop.round, 3)) for name, loop in loops.items()]
+    both = {"workers": 2}
+    for label, more in (("one core", {}), ("two cores", both)):
+        for method in ("fedavg", "bherd-fedavg"):
+            for suffix, train in (("", False), (", with train loss", True)):
+                settings = config.replace(name=method, eval_train=train, **more)
+                contestants.append(simulated(f"{method}, {label}{suffix}", settings, task))
+    contestants.append(
+        recorded("bherd-fedavg, two cores, recorded", config.replace(name="bherd-fedavg", **both))
+    )
+    timings = race(contestants, turns)
+    reached = {name: loop.accuracy for name, loop in loops.items()}
+    if max(reached.values()) - min(reached.values()) > 0.002:
+        raise RuntimeError(f"the loops do not agree: {reached}")
+    targets = [
+        Target("fedavg, one core", NUMPY, 1.1),
+        Target("fedavg, two cores", NUMPY, 0.7),
+        Target("fedavg, one core, with train loss", NUMPY, 1.1),
+        Target("fedavg, two cores, with train loss", NUMPY, 0.7),
+        Target("bherd-fedavg, one core", "fedavg, one core", 1.2),
+        Target("bherd-fedavg, two cores", "fedavg, two cores", 1.2),
+        Target("bherd-fedavg, one core, with train loss", "fedavg, one core, with train loss", 1.2),
+        Target("bherd-fedavg, two cores, with train loss", "fedavg, two cores, with train loss", 1.2),
+    ]
+    title = "A: SVM, all of MNIST, 5 clients, B = 100"
+    return [timing_table(title, NOTE.format(turns=turns), timings, NUMPY, targets)]

@@ -1,0 +1,1 @@
+"""Hand-written training loops to compare with: no library around them."""
