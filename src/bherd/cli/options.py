@@ -56,6 +56,7 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
         Flag("workers", int, "W", "clients trained at the same time; 0 = cores. Changes no result"),
         Flag("eval_every", int, "K", "evaluate after every K-th round and the last (1)"),
         Flag("checkpoint_every", int, "K", "checkpoint after every K-th round; 0 = every two seconds"),
+        Flag("snapshot_every", int, "K", "keep a picture of the gradients of every K-th round; 0 = never"),
     ),
 }
 SEED_FLAG = Flag("seed", int, "S", "decides the partition, the orders, the start and every draw (0)")

@@ -1,8 +1,8 @@
 """The report: one self-contained HTML page about one run, a comparison or a whole reproduction.
 
-    from bherd.report import build
+from bherd.report import build
 
-    build([Path("runs/my-comparison")], Path("report.html"))
+build([Path("runs/my-comparison")], Path("report.html"))
 """
 
 from collections.abc import Sequence

@@ -92,7 +92,9 @@ def fits(order: Sequence[Indices], labels: Labels) -> bool:
     return all(len(rows) == 0 or int(rows.max()) < len(labels.values) for rows in order)
 
 
-def fairness(config: Config, ledger: Ledger, order: Sequence[Indices], labels: Labels, clients: Indices) -> Fairness:
+def fairness(
+    config: Config, ledger: Ledger, order: Sequence[Indices], labels: Labels, clients: Indices
+) -> Fairness:
     """Count the labels of the kept samples, by drawing the clients' batches again."""
     train, run = config.train, config.run
     local = Local(train.batch_size, train.epochs, train.lr, bool(train.reshuffle), run.seed)

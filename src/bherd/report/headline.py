@@ -60,25 +60,26 @@ def _comparison(best: Series, others: Sequence[Series], runs: Sequence[RunRecord
     if gap.samples < 2:
         lead = _points(_final(best, runs).mean - _final(second, runs).mean)
         return (
-            f"{best.label} ends highest, at {100 * top.mean:.2f}% test accuracy, {lead} above {second.label}, "
-            "but one seed says nothing about chance"
+            f"{best.label} ends highest, at {100 * top.mean:.2f}% test accuracy, {lead} above {second.label}, but "
+            " one seed says nothing about chance"
         )
-    level = [series.label for series, difference in differences if not _clear(difference)]
+    level = [best, *(series for series, difference in differences if not _clear(difference))]
     behind = [(series, difference) for series, difference in differences if _clear(difference)]
-    if not level:
+    if len(level) == 1:
         return (
             f"{best.label} ends highest, at {100 * top.mean:.2f}% test accuracy, {_gap(gap)} above "
             f"{second.label} (95% interval over {gap.samples} paired seeds)"
         )
+    leaders = _list([f"{series.label} ({100 * _final(series, runs).mean:.2f}%)" for series in level])
+    gap = next(difference for series, difference in differences if series is level[1])
     start = (
-        f"No difference was found between {best.label}, at {100 * top.mean:.2f}% test accuracy, and "
-        f"{_list(level)} ({_gap(gap)} to {second.label}, 95% interval over {gap.samples} paired seeds)"
+        f"No difference in final test accuracy was found between {leaders}: the first two are {_gap(gap)} "
+        f"apart (95% interval over {gap.samples} paired seeds)"
     )
     if not behind:
         return start
     series, difference = behind[0]
-    others_too = f" and {len(behind) - 1} more" if len(behind) > 1 else ""
-    return f"{start}; {series.label}{others_too} ended lower, by {_gap(difference)}"
+    return f"{start}; {series.label} ends {_gap(difference)} below the first"
 
 
 def _clear(difference: Interval) -> bool:

@@ -179,7 +179,8 @@ def _names(records: Sequence[RunRecord]) -> list[str]:
 def _title(tasks: Sequence[Task]) -> str:
     if len(tasks) > 1:
         return f"{len(tasks)} tasks"
-    return tasks[0].series[0].label if len(tasks[0].series) == 1 else f"{len(tasks[0].series)} methods"
+    series, dataset = tasks[0].series, tasks[0].label.partition(",")[0]
+    return f"{series[0].label if len(series) == 1 else f'{len(series)} methods'} on {dataset}"
 
 
 def _target(task: TaskGroup, records: Sequence[RunRecord]) -> float:

@@ -124,7 +124,7 @@ function layout(chart, width, height, name) {
       svg("text", { x: MARGIN.left - 8, y: y(tick) + 4, "text-anchor": "end" }, chart.yTick(tick)),
     );
   }
-  for (const tick of x.ticks(Math.max(2, Math.floor(width / 110)))) {
+  for (const tick of x.ticks(Math.max(2, Math.floor(width / 75)))) {
     root.append(
       svg("line", { class: "axis", x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 5 }),
       svg("text", { x: x(tick), y: bottom + 19, "text-anchor": "middle" }, chart.xText(tick)),

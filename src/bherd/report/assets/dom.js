@@ -59,11 +59,16 @@ function segments(legend, name, options, chosen, onChange) {
   return el("fieldset", { class: "segments" }, el("legend", null, legend), el("div", { class: "segment-row" }, row));
 }
 
-// Calls `draw` when the width of a node changes, and whenever the theme does.
-const redraws = new Set();
+// Calls `draw` when the width of a node changes, and whenever the theme does, while it is on the page.
+const redraws = new Map();
 function keepDrawn(node, draw) {
   let width = 0;
   const observer = new ResizeObserver(() => {
+    if (!node.isConnected) {
+      observer.disconnect();
+      redraws.delete(node);
+      return;
+    }
     const now = Math.round(node.clientWidth);
     if (now > 0 && now !== width) {
       width = now;
@@ -71,9 +76,9 @@ function keepDrawn(node, draw) {
     }
   });
   observer.observe(node);
-  redraws.add(() => node.isConnected && draw());
+  redraws.set(node, draw);
 }
 
 function redrawAll() {
-  for (const redraw of redraws) redraw();
+  for (const redraw of redraws.values()) redraw();
 }

@@ -9,8 +9,7 @@ function holdingsTable(federation) {
     const cells = counts.map((count, label) => {
       const node = el("td", { class: "cell", title: `client ${client}, label ${label}: ${plural(count, "sample")}` }, el("span", null, count && classes <= 20 ? count : ""));
       const share = count / most;
-      node.style.background = `color-mix(in srgb, var(--s0) ${Math.round(8 * (count > 0) + 62 * share)}%, var(--cell-out))`;
-      node.style.color = share > 0.55 ? "var(--card)" : "var(--ink)";
+      node.style.background = `color-mix(in srgb, var(--s0) ${Math.round(6 * (count > 0) + 39 * share)}%, var(--cell-out))`;
       return node;
     });
     const bar = el("i");

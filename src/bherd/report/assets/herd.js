@@ -27,10 +27,12 @@ function distanceChart() {
     visibleSeries().flatMap((series) => runsOf(series).flatMap((run) => run.distance.round.map((round, i) => [series.label, run.seed, round, run.distance.mean[i]])));
   const card = chartCard("Distance of the kept mean from the full mean", "distance", chart, ["method", "seed", "round", "distance"], rows);
   card.append(el("p", { class: "readout" }, "Mean over the clients of a round; methods that keep everything have none."));
-  card.querySelector(".actions").prepend(checkbox("Log", false, (on) => {
+  const log = checkbox("Log scale", false, (on) => {
     local.log = on;
     chart.draw();
-  }));
+  });
+  log.className = "field";
+  card.querySelector(".actions").prepend(log);
   return { card, draw: chart.draw };
 }
 
@@ -100,7 +102,7 @@ function buildHerd() {
       el(
         "div",
         { class: "card" },
-        el("div", { class: "card-head" }, el("h3", null, "Kept steps, round by round"), el("span", { class: "ramp" }, "kept first", el("span", { class: "bar-ramp" }), "kept last", el("span", { class: "out" }), "left out")),
+        el("div", { class: "card-head" }, el("h3", null, "Kept steps, round by round"), el("span", { class: "ramp" }, el("span", null, "kept first", el("span", { class: "bar-ramp" }), "kept last"), el("span", null, el("span", { class: "out" }), "left out"))),
         el("p", { class: "hint" }, `Rounds ${herd.rounds[0]} to ${herd.rounds[herd.rounds.length - 1]} from left to right${herd.rounds.length < herd.all_rounds ? ` (${herd.rounds.length} of ${herd.all_rounds}, evenly spread)` : ""}, local steps from top to bottom.`),
         el("div", { class: "maps" }, shown.map((client) => heatMap(herd, client, (text) => { say.textContent = text; }))),
         say,
@@ -108,7 +110,7 @@ function buildHerd() {
       el(
         "div",
         { class: "card" },
-        el("div", { class: "card-head" }, el("h3", null, "Labels: kept against visited"), el("span", { class: "ramp" }, el("span", { class: "held" }), "share of samples visited", el("span", { class: "taken" }), "share of samples kept")),
+        el("div", { class: "card-head" }, el("h3", null, "Labels: kept against visited"), el("span", { class: "ramp" }, el("span", null, el("span", { class: "held" }), "share of samples visited"), el("span", null, el("span", { class: "taken" }), "share of samples kept"))),
         fairnessPart(run, local.first),
       ),
     ];

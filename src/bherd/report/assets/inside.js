@@ -1,6 +1,12 @@
 // One client in one round: its gradients in a plane, what any alpha keeps, and the distance it leaves.
 
-const PLANE = { width: 520, height: 400, pad: 26 };
+const PAD = 26;
+
+// The size of a drawing in its card, so that text keeps its size on a phone.
+function roomIn(node) {
+  const width = Math.max(260, node.clientWidth || 520);
+  return { width, height: Math.round(Math.min(400, Math.max(260, 0.77 * width))) };
+}
 
 function unpack(shot) {
   return {
@@ -27,14 +33,13 @@ function runningSum(shot, count) {
   return path;
 }
 
-function drawPlane(shot, count) {
-  const { width, height, pad } = PLANE;
+function drawPlane(shot, count, { width, height }) {
   const kept = new Set(shot.order.slice(0, count));
   const whole = runningSum(shot, shot.order.length);
   const [xLow, xHigh] = padded(extent([...shot.x, ...whole.map((p) => p[0])]), false);
   const [yLow, yHigh] = padded(extent([...shot.y, ...whole.map((p) => p[1])]), false);
-  const x = makeScale(xLow, xHigh, pad + 14, width - 8, false);
-  const y = makeScale(yLow, yHigh, height - pad - 8, 8, false);
+  const x = makeScale(xLow, xHigh, PAD + 14, width - 8, false);
+  const y = makeScale(yLow, yHigh, height - PAD - 8, 8, false);
   const root = svg("svg", { class: "scatter", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Gradients in the plane of their first two principal components: ${kept.size} of ${shot.order.length} kept` });
   const share = (i) => (shot.explained[i] === null ? "" : ` (${percent(shot.explained[i], 0)} of the variance)`);
   root.append(
@@ -58,8 +63,7 @@ function drawPlane(shot, count) {
   return root;
 }
 
-function drawDistances(shot, count) {
-  const { width, height } = PLANE;
+function drawDistances(shot, count, { width, height }) {
   const points = [...shot.distance].map((value, i) => ({ x: i + 1, y: value, low: value, high: value, seeds: 1 }));
   const drawn = layout(
     {
@@ -126,8 +130,8 @@ function buildInside() {
       round.input.setAttribute("aria-valuetext", `round ${rounds[local.round].round}`);
       alpha.output.textContent = `${(local.alpha / 100).toFixed(2)} keeps ${count} of ${steps}`;
       alpha.input.setAttribute("aria-valuetext", alpha.output.textContent);
-      plane.replaceChildren(drawPlane(shot, count));
-      curve.replaceChildren(drawDistances(shot, count));
+      plane.replaceChildren(drawPlane(shot, count, roomIn(plane)));
+      curve.replaceChildren(drawDistances(shot, count, roomIn(curve)));
       const same = shot.ran.length === count && shot.order.slice(0, count).every((step) => shot.ran.includes(step));
       words.textContent = `Distance from the mean at this α: ${significant(shot.distance[count - 1], 4)}. The run itself kept ${shot.ran.length} of ${steps} in this round${same ? ": exactly these" : ""}.`;
       list.textContent = `Kept steps in order: ${shot.order.slice(0, count).join(", ")}`;
@@ -143,15 +147,16 @@ function buildInside() {
         choice("Run", options.map((option) => option.label), local.option, (i) => { local.option = i; local.alpha = null; draw(); byId("inside-run").focus(); }, "inside-run"),
         choice("Client", clients, local.client, (i) => { local.client = i; update(); }, "inside-client"),
       ),
-      el("div", { class: "sliders controls-print" }, round.node, alpha.node),
+      el("div", { class: "sliders" }, round.node, alpha.node),
       el(
         "div",
         { class: "pair" },
-        el("div", { class: "card" }, el("h3", null, "The gradients"), plane, el("p", { class: "readout" }, "Filled: kept. Hollow: left out. Cross: the mean. Line: the running sum of the kept ones, less the mean of all each time.")),
+        el("div", { class: "card" }, el("h3", null, "The gradients"), plane, el("p", { class: "readout" }, "Filled: kept. Hollow: left out. Cross: the mean. Line: the running sum of the kept ones, each less the mean; herding keeps it short.")),
         el("div", { class: "card" }, el("h3", null, "How close the kept mean comes"), curve, words, list),
       ),
     );
     update();
+    keepDrawn(plane, update);
   }
   return draw;
 }

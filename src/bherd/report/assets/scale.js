@@ -4,7 +4,7 @@ function linearTicks(low, high, count) {
   const span = high - low || Math.abs(high) || 1;
   const rough = span / count;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999);
+  const step = power * (rough / power < 1.4 ? 1 : rough / power < 3.2 ? 2 : rough / power < 7.5 ? 5 : 10);
   const ticks = [];
   for (let tick = Math.ceil(low / step - 1e-9) * step; tick <= high + step * 1e-9; tick += step) {
     ticks.push(Math.abs(tick) < step * 1e-9 ? 0 : Number(tick.toPrecision(12)));

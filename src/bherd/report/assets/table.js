@@ -20,7 +20,7 @@ function toTarget(series, key, text) {
 
 function finalCell(series) {
   if (series.final_mean === null) return ["not measured", null];
-  const spread = series.final_half_width === null ? plural(series.runs.length, "seed") : `± ${(100 * series.final_half_width).toFixed(2)}, ${plural(series.runs.length, "seed")}`;
+  const spread = series.final_half_width === null ? plural(series.runs.length, "seed") : `± ${(100 * series.final_half_width).toFixed(2)} (${plural(series.runs.length, "seed")})`;
   return [percent(series.final_mean), spread];
 }
 
@@ -57,7 +57,7 @@ const COLUMNS = [
   ["Seconds to target", (series) => toTarget(series, "seconds", seconds)],
   ["Uplink to target", (series) => toTarget(series, "uplink_bytes", bytes)],
   ["Diverged", endedCell],
-  ["Time a run", timeCell],
+  ["Time per run", timeCell],
   ["Peak memory", memoryCell],
 ];
 
@@ -98,7 +98,7 @@ function buildTable(onTarget) {
     ),
     el(
       "div",
-      { class: "card" },
+      { class: "card numbers-card" },
       el(
         "table",
         { class: "numbers", role: "table", "aria-label": "Results by method" },
