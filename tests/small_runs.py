@@ -1,6 +1,7 @@
 """Run directories small enough to be made, broken and compared in milliseconds."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,17 @@ import numpy as np
 
 from bherd.config import Config
 from bherd.runs import directory as names
+from bherd.runs.execute import run
+
+FINAL = {
+    names.CONFIG,
+    names.METRICS,
+    names.CLIENTS,
+    names.LEDGER,
+    names.PARTITION,
+    names.MODEL,
+    names.SUMMARY,
+}
 
 
 def small_config(folder: Path, method: str = "bherd-scaffold") -> Config:
@@ -61,3 +73,23 @@ def tree(directory: Path) -> dict[str, str]:
         for path in sorted(directory.rglob("*"))
         if path.is_file()
     }
+
+
+def stop_after(number: int) -> Callable[[dict[str, Any]], None]:
+    """A callback that stops a run as Ctrl-C does, after one of its rounds."""
+
+    def on_round(line: dict[str, Any]) -> None:
+        if line["round"] == number:
+            raise KeyboardInterrupt
+
+    return on_round
+
+
+def stopped_run(folder: Path, config: Config | None = None, after: int = 2) -> Path:
+    """The directory of a run that was stopped after one of its rounds."""
+    directory = folder / "stopped"
+    try:
+        run(config or small_config(folder), directory, stop_after(after))
+    except KeyboardInterrupt:
+        return directory
+    raise AssertionError("the run was not stopped")

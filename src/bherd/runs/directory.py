@@ -198,7 +198,7 @@ def read_table(directory: Path, log: str) -> "pa.Table":
             return _read_log(directory, log)
         except FileNotFoundError:
             if not final.is_file():  # it was not the end of the run that took the log away
-                return tables.SCHEMAS[log].empty_table()
+                return tables.empty(log)
     summary = read_summary(directory)
     if summary is not None and "files" in summary:
         check_whole(final, _vouched(directory, summary)[final.name])

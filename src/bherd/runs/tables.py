@@ -138,12 +138,16 @@ def _piece(batch: pa.RecordBatch) -> bytes:
     return content
 
 
+def empty(log: str) -> pa.Table:
+    """The table behind a log that has no rows."""
+    return pa.Table.from_batches([], schema=SCHEMAS[log])
+
+
 def decode_log(path: Path, *, ended: bool) -> pa.Table:
     """A log as a table. A batch that is not whole is the end of it, unless the log itself has ended."""
-    schema = SCHEMAS[path.name]
     batches: list[pa.RecordBatch] = []
     if path.stat().st_size == 0:
-        return schema.empty_table()
+        return empty(path.name)
     with pa.OSFile(str(path)) as source:
         try:
             with pa.ipc.open_stream(source) as stream:
@@ -152,7 +156,7 @@ def decode_log(path: Path, *, ended: bool) -> pa.Table:
         except (pa.ArrowException, OSError) as error:
             if ended:
                 raise DamagedFileError(f"{path} is damaged and cannot be read: {error}") from error
-    return pa.Table.from_batches(batches, schema=schema)
+    return pa.Table.from_batches(batches, schema=SCHEMAS[path.name])
 
 
 def encode_parquet(table: pa.Table) -> bytes:
