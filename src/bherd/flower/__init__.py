@@ -1,0 +1,12 @@
+"""bherd on Flower: any method as a strategy, any Flower client as a herding client.
+
+Needs the extra `bherd[flower]`.
+"""
+
+from bherd.flower.gate import Rejection
+from bherd.flower.reply import sum_reply, weights_reply
+from bherd.flower.roster import FederationError
+from bherd.flower.settings import Rules
+from bherd.flower.strategy import HerdStrategy
+
+__all__ = ["FederationError", "HerdStrategy", "Rejection", "Rules", "sum_reply", "weights_reply"]

@@ -1,0 +1,131 @@
+"""A client's half of a round, between a message and its reply."""
+
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from flwr.app import ConfigRecord, Message, RecordDict
+
+from bherd import methods
+from bherd.client import DivergedError, Outcome
+from bherd.config import Config
+from bherd.engines import Local, SimulateEngine
+from bherd.engines.base import State
+from bherd.errors import InputError
+from bherd.flower import codec
+from bherd.flower.codec import Instruction, Layout
+from bherd.flower.gate import DIVERGED
+from bherd.flower.settings import WireForm, check_weights_form
+from bherd.flower.store import OwnState, StateLostError
+from bherd.method import Method, aggregate
+from bherd.session import DTYPES, check_device, resolve
+from bherd.streams import stream
+from bherd.tasks.datasets import load_dataset
+from bherd.tasks.partitions import partition
+from bherd.tasks.task import Task, assemble
+
+
+class Shard(NamedTuple):
+    """What one client has: its own samples, the method, and the settings of local training."""
+
+    client: int
+    task: Task
+    method: Method
+    local: Local
+
+    @property
+    def layout(self) -> Layout:
+        return codec.layout_of(self.task.model.module)
+
+
+@lru_cache(maxsize=8)
+def load_shard(config: Config, client: int) -> Shard:
+    """The same samples in the same order as this client has in a local run, and no others."""
+    config = resolve(config)
+    wanted, run, train = config.task, config.run, config.train
+    if client >= wanted.clients:
+        raise InputError(
+            f"this node is client {client}, but the run has {wanted.clients} clients, from 0 to "
+            f"{wanted.clients - 1}: check its partition-id"
+        )
+    check_device(run.device)
+    dataset = load_dataset(wanted.dataset, wanted.data_dir, seed=run.seed)
+    parts = partition(dataset.y_train, wanted.partition, clients=wanted.clients, seed=run.seed)
+    order = [np.empty(0, dtype=np.int64) for _ in parts]
+    order[client] = stream(run.seed, "order", client=client).permutation(parts[client])
+    own = dataset._replace(x_test=dataset.x_test[:1], y_test=dataset.y_test[:1])
+    task = assemble(own, wanted.model, order, seed=run.seed, dtype=DTYPES[run.dtype], device=run.device)
+    chosen = config.method
+    method = methods.by_name(chosen.name, chosen.alpha, chosen.step, chosen.server_lr)
+    reshuffle = method.reshuffle if train.reshuffle is None else train.reshuffle
+    return Shard(client, task, method, Local(train.batch_size, train.epochs, train.lr, reshuffle, run.seed))
+
+
+def answer(message: Message, shard: Shard, wire: WireForm, folder: Path) -> Message:
+    """The reply to one message of the server: train, select, and send what the wire form carries.
+
+    A client that cannot answer (its training diverged, its state is lost) says so in its reply.
+    """
+    if wire == "weights":
+        check_weights_form(shard.method)
+    instruction = codec.decode_instruction(shard.layout, message.content)
+    try:
+        outcome = _train(shard, instruction, folder)
+    except (DivergedError, StateLostError) as error:
+        if wire == "weights":
+            raise
+        kind = DIVERGED if isinstance(error, DivergedError) else "state-lost"
+        content = codec.encode_refusal(shard.client, instruction.round, kind, str(error))
+        return Message(content, reply_to=message)
+    if wire == "sum":
+        return Message(codec.encode_answer(outcome, instruction.round), reply_to=message)
+    return Message(_weights(shard, instruction, outcome, message.content), reply_to=message)
+
+
+def _train(shard: Shard, instruction: Instruction, folder: Path) -> Outcome:
+    method, client, device = shard.method, shard.client, shard.task.x_train.device
+    params = instruction.params.to(device)
+    shared = params.new_zeros(0)
+    own, store = shared, None
+    if method.correction.stateful:
+        if instruction.shared is None:
+            raise InputError(
+                "this method keeps state, but the server sent none: use bherd's strategy on the server"
+            )
+        shared = instruction.shared.to(device)
+        store = OwnState(folder, instruction.federation, client)
+        own = store.at(instruction.acknowledged, torch.zeros_like(params))
+    state = State(instruction.round - 1, params, instruction.buffers, shared, {client: own})
+    engine = SimulateEngine(shard.task, method, shard.local, workers=1)
+    try:
+        (outcome,) = engine.run_clients(state, [client])
+    finally:
+        engine.close()
+    if store is not None:
+        store.put(instruction.acknowledged, own, instruction.round, outcome.own)
+    return outcome
+
+
+def _weights(shard: Shard, instruction: Instruction, outcome: Outcome, asked: RecordDict) -> RecordDict:
+    """The model that this client's update leads to: the server's rule, applied to one report."""
+    local = shard.local
+    params = aggregate(
+        shard.method, instruction.params, [outcome.report], local_lr=local.lr, epochs=local.epochs
+    )
+    model = codec.encode_model(
+        shard.layout, params, outcome.report.buffers, rest=asked.array_records[codec.MODEL]
+    )
+    return codec.encode_weights(outcome, model)
+
+
+def identity(message: Message, client: int) -> Message:
+    """The reply to the question which client sits on this node."""
+    return Message(RecordDict({codec.NOTE: ConfigRecord({"client": client})}), reply_to=message)
+
+
+def client_config(config: Config, data_folder: str | None) -> Config:
+    """The configuration with what only this machine knows."""
+    return config if data_folder is None else replace(config, task=replace(config.task, data_dir=data_folder))

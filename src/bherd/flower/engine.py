@@ -1,0 +1,57 @@
+"""The Flower engine: clients on other machines, behind the same round loop as any other engine."""
+
+import secrets
+from collections.abc import Callable, Sequence
+
+from flwr.serverapp import Grid
+from torch import Tensor
+
+from bherd.client import Outcome
+from bherd.engines import Engine, Evaluation, SimulateEngine
+from bherd.engines.base import State
+from bherd.flower.codec import layout_of
+from bherd.flower.federation import Federation, Terms
+from bherd.flower.gate import Rejection
+from bherd.flower.roster import Post
+from bherd.flower.settings import Rules
+from bherd.session import Session
+
+
+class FlowerEngine(Engine):
+    """Clients behind a Flower grid; evaluation on the server.
+
+    A client's own state of the correction stays on its node. What `State.own` holds for it here is a
+    receipt, the number of the last round of that client that counts, which the next message to it
+    acknowledges.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        session: Session,
+        rules: Rules,
+        name: str,
+        on_rejection: Callable[[Rejection], None],
+        poll: float = 0.5,
+    ) -> None:
+        task = session.task
+        weights = {client: float(task.size(client)) for client in range(task.clients)}
+        terms = Terms(
+            name, session.method, layout_of(task.model.module), task.clients, rules, weights=weights
+        )
+        self.federation = Federation(Post(grid, poll), terms, on_rejection)
+        self._evaluator = SimulateEngine(task, session.method, session.local, session.config.run.workers)
+
+    def run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:
+        return self.federation.complete(state, clients, [])
+
+    def evaluate(self, params: Tensor, buffers: Tensor | None, *, train: bool) -> Evaluation:
+        return self._evaluator.evaluate(params, buffers, train=train)
+
+    def close(self) -> None:
+        self._evaluator.close()
+
+
+def new_name() -> str:
+    """A name for a new federation."""
+    return secrets.token_hex(8)

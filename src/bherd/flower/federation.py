@@ -1,0 +1,149 @@
+"""The server's side of a round: ask the clients, judge the answers, ask again where too few count."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from logging import WARNING
+
+from flwr.app import Array, Message, MessageType
+from flwr.common.logger import log
+
+from bherd.client import DivergedError, Outcome
+from bherd.engines.base import State
+from bherd.flower import codec
+from bherd.flower.codec import Instruction, Layout
+from bherd.flower.gate import DIVERGED, Expected, Rejection, Seat, Verdict, judge
+from bherd.flower.roster import FederationError, Post, Roster
+from bherd.flower.settings import Rules
+from bherd.method import Method
+
+_LONGEST_PAUSE = 10.0
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What stays the same over a federation's rounds."""
+
+    name: str
+    """Names the federation to its clients, across restarts of the server."""
+    method: Method
+    layout: Layout
+    clients: int
+    rules: Rules
+    weights: dict[int, float] | None = None
+    """The clients' numbers of samples, where the server knows them."""
+    rest: dict[str, Array] | None = None
+    """Arrays of the model that training does not touch."""
+
+
+class Federation:
+    """Runs the clients of a round through a Flower grid."""
+
+    def __init__(self, post: Post, terms: Terms, on_rejection: Callable[[Rejection], None]) -> None:
+        self.post, self.terms = post, terms
+        self.roster = Roster(post, terms.clients)
+        self._on_rejection = on_rejection
+        self._started = False
+
+    def seats(self, clients: Sequence[int]) -> list[Seat]:
+        """Where the clients of a round sit. Before the first round all clients are waited for."""
+        rules, clock = self.terms.rules, self.post.clock
+        if not self._started:
+            total = self.terms.clients
+            deadline = clock() + rules.start_timeout
+            self.roster.gather(range(total), total, rules.enough(total), deadline)
+            self._started = True
+        else:
+            self.roster.refresh(clock() + rules.round_timeout)
+        return self.roster.seats(clients)
+
+    def letters(self, state: State, seats: Sequence[Seat], deadline: float) -> list[tuple[Seat, Message]]:
+        """The messages of the round after `state` to these clients."""
+        terms = self.terms
+        seconds = max(1.0, deadline - self.post.clock())
+        letters = []
+        for seat in seats:
+            receipt = state.own.get(seat.client)
+            instruction = Instruction(
+                state.round + 1,
+                state.params,
+                state.buffers,
+                state.shared if terms.method.correction.stateful else None,
+                0 if receipt is None else int(receipt[0]),
+                terms.name,
+            )
+            content = codec.encode_instruction(terms.layout, instruction, terms.rest)
+            letters.append((seat, Message(content, seat.node, MessageType.TRAIN, ttl=seconds)))
+        return letters
+
+    def judge(self, state: State, asked: dict[str, Seat], replies: Sequence[Message]) -> Verdict:
+        """Judge replies; every rejection is logged, counted and struck from the roster if it failed."""
+        terms, round = self.terms, state.round + 1
+        expected = Expected(
+            round,
+            terms.layout,
+            terms.method.correction.stateful,
+            terms.rules.max_norm or None,
+            terms.weights,
+        )
+        verdict = judge(expected, asked, replies)
+        answered = {reply.metadata.reply_to_message_id for reply in replies}
+        silent = [
+            Rejection(round, *seat, "missing", "no answer in time")
+            for number, seat in asked.items()
+            if number not in answered
+        ]
+        late = [
+            Rejection(round, *seat, "late", "the answer came after its round was over")
+            for seat, _ in self.post.late()
+        ]
+        rejections = [*verdict.rejections, *silent, *late]
+        for rejection in rejections:
+            log(WARNING, "round %d: node %d, client %d does not count (%s): %s", *rejection)
+            self._on_rejection(rejection)
+            if rejection.kind in ("error", "missing"):
+                self.roster.forget(rejection.node)
+        return Verdict(verdict.outcomes, rejections)
+
+    def complete(self, state: State, clients: Sequence[int], accepted: Sequence[Outcome]) -> list[Outcome]:
+        """The outcomes of a round, asking those whose answer is missing until enough count.
+
+        Raises `FederationError` when the round's time is over, and `DivergedError` where training
+        diverges in so many clients that asking again cannot help.
+        """
+        rules, clock = self.terms.rules, self.post.clock
+        outcomes = {outcome.report.client: outcome for outcome in accepted}
+        enough = rules.enough(len(clients))
+        deadline = clock() + rules.round_timeout
+        diverged: set[int] = set()
+        attempts, pause = 0, self.post.poll
+        while len(outcomes) < enough:
+            if len(clients) - len(diverged) < enough:
+                raise DivergedError(f"the training diverged in the clients {sorted(diverged)}")
+            waiting = [c for c in clients if c not in outcomes and c not in diverged]
+            needed = min(len(waiting), enough - len(outcomes))
+            seats = self.seats(waiting) or self.roster.gather(waiting, needed, needed, deadline)
+            asked, replies = self.post.exchange(self.letters(state, seats, deadline), deadline)
+            verdict = self.judge(state, asked, replies)
+            outcomes.update({outcome.report.client: outcome for outcome in verdict.outcomes})
+            diverged |= {r.client for r in verdict.rejections if r.kind == DIVERGED}
+            attempts += 1
+            if len(outcomes) >= enough:
+                break
+            if clock() >= deadline or attempts == _ATTEMPTS:
+                raise FederationError(
+                    f"round {state.round + 1}: {len(outcomes)} of {len(clients)} clients gave an answer that "
+                    f"counts, but at least {enough} are needed, after {attempts} attempts; "
+                    f"{_why(verdict.rejections)}"
+                )
+            time.sleep(min(pause, max(0.0, deadline - clock())))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        return [outcomes[client] for client in sorted(outcomes)]
+
+
+def _why(rejections: Sequence[Rejection]) -> str:
+    if not rejections:
+        return "the others are not connected: start their SuperNodes"
+    last = rejections[-1]
+    return f"the last one, client {last.client}, did not count ({last.kind}): {last.detail}"

@@ -1,0 +1,88 @@
+"""A client's own state (SCAFFOLD's c_i) on the node's disk, as of the rounds that may still count.
+
+Two versions are kept: the one of the last round that the server has acknowledged, and the one of the
+latest answer, which counts only once a later message of the server acknowledges it. So an answer that
+was lost, late or rejected leaves c_i where it was, and a restarted node finds it again.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import platformdirs
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from bherd.errors import BherdError, InputError
+from bherd.runs.files import write_atomically
+
+
+class StateLostError(BherdError):
+    """The version of the client's state that the server counts on is not on this disk."""
+
+
+class OwnState:
+    """The file of one client in one federation."""
+
+    def __init__(self, folder: Path, federation: str, client: int) -> None:
+        if not federation or not federation.isalnum():
+            raise InputError(
+                f"the federation's name is {federation!r}, but letters and digits are expected: "
+                "this method keeps state on its clients and needs bherd's own server"
+            )
+        self.path = folder / federation / f"client-{client}.safetensors"
+
+    def at(self, round: int, zero: Tensor) -> Tensor:
+        """The state after `round`; round 0, before the first answer that counts, is zero."""
+        if round == 0:
+            return zero
+        versions = self._read()
+        if round not in versions:
+            raise StateLostError(
+                f"the client's state of round {round} is not in {self.path} (it has rounds "
+                f"{sorted(versions)}): put the file back, or start a new federation"
+            )
+        found = versions[round]
+        if found.shape != zero.shape or found.dtype != zero.dtype:
+            raise StateLostError(
+                f"{self.path} holds a state of shape {tuple(found.shape)}, not {tuple(zero.shape)}"
+            )
+        return found.to(zero.device)
+
+    def put(self, acknowledged: int, before: Tensor, round: int, after: Tensor) -> None:
+        """Write the version that counts and the one of this round's answer; forget all others."""
+        versions = {acknowledged: before} if acknowledged else {}
+        versions[round] = after
+        tensors = {str(number): own.detach().cpu().contiguous() for number, own in versions.items()}
+        header = {"sha256": _digest(tensors)}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(self.path, save(tensors, metadata={"bherd": json.dumps(header)}))
+
+    def _read(self) -> dict[int, Tensor]:
+        if not self.path.is_file():
+            return {}
+        try:
+            with safe_open(self.path, framework="pt", device="cpu") as file:
+                header = json.loads((file.metadata() or {})["bherd"])
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except (SafetensorError, OSError, KeyError, ValueError) as error:
+            raise StateLostError(f"{self.path} is damaged and cannot be read: {error}") from error
+        if _digest(tensors) != header["sha256"]:
+            raise StateLostError(f"{self.path} is damaged: its contents do not match their checksum")
+        return {int(name): tensor for name, tensor in tensors.items()}
+
+
+def default_folder() -> Path:
+    """Where nodes keep their clients' state: $BHERD_STATE, or the user's folder for such files."""
+    chosen = os.environ.get("BHERD_STATE")
+    return Path(chosen) if chosen else platformdirs.user_state_path("bherd") / "federations"
+
+
+def _digest(tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode())
+        digest.update(tensors[name].numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,133 @@
+"""Any bherd method as a Flower strategy."""
+
+from collections.abc import Callable, Iterable
+from logging import INFO
+from typing import final
+
+import torch
+from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
+from flwr.common.logger import log
+from flwr.serverapp import Grid
+from flwr.serverapp.strategy import Strategy
+from torch import nn
+
+from bherd.engines.base import State
+from bherd.errors import InputError
+from bherd.flower import codec
+from bherd.flower.engine import new_name
+from bherd.flower.federation import Federation, Terms
+from bherd.flower.gate import Rejection, Seat
+from bherd.flower.roster import Post
+from bherd.flower.settings import Rules
+from bherd.method import Method
+from bherd.rounds import Schedule, participants
+from bherd.rounds import server_round as server_round_of
+from bherd.tasks.flat import ravel
+
+
+@final
+class HerdStrategy(Strategy):
+    """FedAvg, FedNova, SCAFFOLD, BHerd and any other `Method`, for clients that send the `sum` form.
+
+        strategy = HerdStrategy(model, methods.bherd_scaffold(0.5), clients=5, local_lr=0.01)
+        result = strategy.start(grid, ArrayRecord(model.state_dict()), num_rounds=10)
+
+    Clients are known by the `partition-id` of their nodes. `rules` decide how many must answer and how
+    long they are waited for; `start(timeout=...)` bounds the first wait of a round.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        method: Method,
+        *,
+        clients: int,
+        local_lr: float,
+        epochs: float = 1.0,
+        participation: int | float = 1.0,
+        seed: int = 0,
+        rules: Rules | None = None,
+        name: str = "",
+        on_rejection: Callable[[Rejection], None] | None = None,
+    ) -> None:
+        """Args as in a bherd configuration; `name` lets a later run go on with its clients' states."""
+        if rules is not None and rules.wire != "sum":
+            raise InputError("HerdStrategy takes the sum form; the weights form is for stock strategies")
+        self.schedule = Schedule(1, participation, epochs, local_lr, seed)
+        self.rules = rules or Rules()
+        self.state = _start(model, method)
+        self.rejections: list[Rejection] = []
+        self._terms = Terms(name or new_name(), method, codec.layout_of(model), clients, self.rules)
+        self._told = on_rejection
+        self._federation: Federation | None = None
+        self._letters: list[tuple[Seat, Message]] = []
+        self._chosen: list[int] = []
+
+    def summary(self) -> None:
+        method = self._terms.method
+        log(INFO, "\t├──> Correction: %s", method.correction.name)
+        log(INFO, "\t├──> Selector: %s", method.selector.name)
+        log(INFO, "\t└──> Server rule: %s", method.server.name)
+
+    def configure_train(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        del server_round, config
+        terms = self._terms
+        if self._federation is None:
+            names = {slot.name for slot in (*terms.layout.parameters, *terms.layout.buffers)}
+            rest = {name: array for name, array in arrays.items() if name not in names}
+            terms = Terms(terms.name, terms.method, terms.layout, terms.clients, self.rules, rest=rest)
+            self._federation = Federation(Post(grid), terms, self._note)
+        params, buffers = codec.decode_model(terms.layout, arrays)
+        self.state = self.state._replace(params=params, buffers=buffers)
+        schedule, number = self.schedule, self.state.round + 1
+        chosen = participants(terms.clients, schedule.participation, schedule.seed, number)
+        self._chosen = chosen.tolist()
+        deadline = self._federation.post.clock() + self.rules.round_timeout
+        seats = self._federation.seats(self._chosen)
+        self._letters = self._federation.letters(self.state, seats, deadline)
+        return [message for _, message in self._letters]
+
+    def aggregate_train(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
+        del server_round
+        assert self._federation is not None, "configure_train comes first"
+        terms, before = self._federation.terms, len(self.rejections)
+        asked = {message.metadata.message_id: seat for seat, message in self._letters}
+        verdict = self._federation.judge(self.state, asked, list(replies))
+        outcomes = self._federation.complete(self.state, self._chosen, verdict.outcomes)
+        self.state = server_round_of(terms.method, self.schedule, terms.clients, self.state, outcomes)
+        reports = [outcome.report for outcome in outcomes]
+        metrics: dict[str, int | float] = {
+            "clients": len(reports),
+            "rejected": len(self.rejections) - before,
+            "steps": sum(report.steps for report in reports),
+            "kept": sum(report.kept for report in reports),
+            "loss": sum(outcome.loss for outcome in outcomes) / len(outcomes),
+        }
+        model = codec.encode_model(terms.layout, self.state.params, self.state.buffers, terms.rest)
+        return model, MetricRecord({**metrics})
+
+    def _note(self, rejection: Rejection) -> None:
+        self.rejections.append(rejection)
+        if self._told is not None:
+            self._told(rejection)
+
+    def configure_evaluate(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        """None: evaluation belongs on the server, by `start(evaluate_fn=...)`."""
+        del server_round, arrays, config, grid
+        return []
+
+    def aggregate_evaluate(self, server_round: int, replies: Iterable[Message]) -> MetricRecord | None:
+        del server_round, replies
+        return None
+
+
+def _start(model: nn.Module, method: Method) -> State:
+    params = ravel(model)
+    shared = torch.zeros_like(params) if method.correction.stateful else params.new_zeros(0)
+    return State(0, params, None, shared, {})
