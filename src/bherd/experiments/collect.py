@@ -1,0 +1,241 @@
+"""From run directories to tables. Only finished runs count; diverged ones do, and are shown as such."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from bherd.experiments import statistics, tables
+from bherd.experiments.grid import CASES, Case, Curve, at_defaults, make_curve
+from bherd.experiments.scales import Scale
+from bherd.experiments.statistics import Floats
+from bherd.experiments.tables import Column, ConcentrationRow, ConfigurationRow, RunRow
+from bherd.runs import directory as names
+from bherd.runs.directory import read_metrics, read_summary
+
+TARGET_BELOW = 0.005
+"""The target is the baseline FedAvg's mean final accuracy less half a percentage point."""
+ROUND_BINS = 100
+
+
+class Run(NamedTuple):
+    """What the tables need of one finished run."""
+
+    seed: int
+    directory: Path
+    rounds: Floats
+    loss: Floats
+    accuracy: Floats
+    diverged_at: int
+
+
+def run_directory(work: Path, curve: Curve, seed: int) -> Path:
+    """Where the run of a curve with a seed lives."""
+    return work / f"{curve.key}-{seed}"
+
+
+def read_run(directory: Path, seed: int) -> Run | None:
+    """A finished run, or None."""
+    summary = read_summary(directory)
+    if summary is None or summary["status"] not in ("complete", "diverged"):
+        return None
+    lines = [line for line in read_metrics(directory) if line["train_loss"] is not None]
+    columns = np.array(
+        [(line["round"], line["train_loss"], line["test_accuracy"]) for line in lines], dtype=np.float64
+    ).reshape(-1, 3)
+    diverged_at = int(summary["diverged_at"] or 0)
+    return Run(seed, directory, columns[:, 0], columns[:, 1], columns[:, 2], diverged_at)
+
+
+def collect(scale: Scale, curves: Sequence[Curve], seeds: int | None, work: Path, out: Path) -> None:
+    """Read every finished run of these curves and write the tables."""
+    out.mkdir(parents=True, exist_ok=True)
+    runs: dict[str, list[Run]] = {}
+    for curve in curves:
+        count = seeds or scale.workload(curve.workload).seeds
+        found = (read_run(run_directory(work, curve, seed), seed) for seed in range(count))
+        runs[curve.key] = [run for run in found if run is not None]
+    known = [curve for curve in curves if runs[curve.key]]
+    goals = {curve.key: target(scale, curve, runs) for curve in known}
+    rows = {c.key: [run_row(c.key, run, goals[c.key]) for run in runs[c.key]] for c in known}
+    tables.write_rows(out / tables.RUNS, RunRow, [row for c in known for row in rows[c.key]])
+    configurations = [configuration_row(c, rows[c.key], goals[c.key]) for c in known]
+    tables.write_rows(out / tables.CONFIGURATIONS, ConfigurationRow, configurations)
+    tables.write_columns(out / tables.CURVES, _stack([curve_columns(c.key, runs[c.key]) for c in known]))
+    watched = [c for c in known if shown_in_4d(scale, c)]
+    tables.write_columns(
+        out / tables.DISTANCES,
+        _stack([part for c in watched for part in distance_columns(c.key, runs[c.key])]),
+    )
+    selecting = [c for c in known if c.config.run.ledger]
+    kept = {c.key: [(run, kept_share(run.directory)) for run in runs[c.key]] for c in selecting}
+    tables.write_rows(
+        out / tables.CONCENTRATION,
+        ConcentrationRow,
+        [
+            row
+            for c in selecting
+            for run, shares in kept[c.key]
+            for row in _concentrations(c.key, run, shares)
+        ],
+    )
+    tables.write_columns(
+        out / tables.SELECTION,
+        _stack([part for c in selecting for part in selection_columns(c.key, kept[c.key][0][1])]),
+    )
+
+
+def target(scale: Scale, curve: Curve, runs: dict[str, list[Run]]) -> float:
+    """The accuracy to reach: a little below where FedAvg ends on the same problem and case."""
+    case: Case = next((c for c in CASES if c == curve.config.task.partition), "case1")
+    baseline = runs.get(make_curve(scale.workload(curve.workload), case, "fedavg").key, [])
+    ends = [run.accuracy[-1] for run in baseline if not run.diverged_at and len(run.accuracy)]
+    return float(np.mean(ends)) - TARGET_BELOW if ends else math.nan
+
+
+def run_row(key: str, run: Run, goal: float) -> RunRow:
+    """The numbers of one run; infinite losses for one that diverged."""
+    reached = math.inf if math.isnan(goal) else statistics.rounds_to(run.rounds, run.accuracy, goal)
+    if run.diverged_at or not len(run.loss):
+        lost = math.inf
+        return RunRow(key, run.seed, run.diverged_at, lost, lost, lost, math.nan, lost, lost, reached)
+    return RunRow(
+        key,
+        run.seed,
+        0,
+        float(run.loss[-1]),
+        float(statistics.tail(run.loss).mean()),
+        float(run.loss.min()),
+        float(run.accuracy[-1]),
+        statistics.area(run.rounds, run.loss),
+        statistics.oscillation(run.loss),
+        reached,
+    )
+
+
+def configuration_row(curve: Curve, rows: list[RunRow], goal: float) -> ConfigurationRow:
+    """A curve's settings and its numbers over the seeds."""
+    method, task, train = curve.config.method, curve.config.task, curve.config.train
+    reached = np.array([row.rounds_to_target for row in rows])
+    finished = [row.final_accuracy for row in rows if not row.diverged_at]
+    return ConfigurationRow(
+        curve.key,
+        curve.workload,
+        method.name,
+        method.alpha,
+        method.step,
+        method.server_lr,
+        bool(train.reshuffle),
+        task.partition,
+        task.clients,
+        train.epochs,
+        train.batch_size,
+        train.lr,
+        train.rounds,
+        len(rows),
+        sum(row.diverged_at > 0 for row in rows),
+        goal,
+        int(np.isfinite(reached).sum()),
+        float(np.sort(reached)[len(reached) // 2]),
+        *statistics.interval(np.array([row.final_loss for row in rows])),
+        *statistics.interval(np.array(finished)),
+        *statistics.interval(np.array([row.area for row in rows])),
+        float(np.mean([row.oscillation for row in rows])),
+    )
+
+
+def curve_columns(key: str, runs: list[Run]) -> dict[str, Column]:
+    """Mean and band a round, up to where the first of the runs diverges."""
+    length = min(len(run.rounds) for run in runs)
+    loss = statistics.band(np.array([run.loss[:length] for run in runs]))
+    accuracy = statistics.band(np.array([run.accuracy[:length] for run in runs]))
+    return {
+        "key": np.full(length, key),
+        "round": runs[0].rounds[:length].astype(np.int32),
+        "loss": loss.mean,
+        "loss_low": loss.low,
+        "loss_high": loss.high,
+        "accuracy": accuracy.mean,
+        "accuracy_low": accuracy.low,
+        "accuracy_high": accuracy.high,
+    }
+
+
+def shown_in_4d(scale: Scale, curve: Curve) -> bool:
+    """Whether figure 4d shows the clients of this curve: BHerd's own runs and their random controls."""
+    selects = curve.config.method.name in ("bherd-fedavg", "random-fedavg")
+    return selects and at_defaults(scale.workload(curve.workload), curve.config)
+
+
+def distance_columns(key: str, runs: list[Run]) -> list[dict[str, Column]]:
+    """The distance of the kept mean from the mean, client by client and round by round."""
+    read = [pq.read_table(run.directory / names.CLIENTS, columns=["client", "distance"]) for run in runs]
+    clients = [table["client"].to_numpy() for table in read]
+    values = [table["distance"].to_numpy() for table in read]
+    parts = []
+    for client in np.unique(clients[0]):
+        series = [value[own == client] for value, own in zip(values, clients, strict=True)]
+        length = min(len(one) for one in series)
+        found = statistics.band(np.array([one[:length] for one in series]))
+        parts.append(
+            {
+                "key": np.full(length, key),
+                "client": np.full(length, client, dtype=np.int32),
+                "round": np.arange(1, length + 1, dtype=np.int32),
+                "distance": found.mean,
+                "low": found.low,
+                "high": found.high,
+            }
+        )
+    return parts
+
+
+def kept_share(directory: Path) -> list[Floats]:
+    """For each client, which steps were kept: an array of zeros and ones, of shape (rounds, steps)."""
+    table = pq.read_table(directory / names.LEDGER, columns=["client", "step", "kept"])
+    client, step = table["client"].to_numpy(), table["step"].to_numpy()
+    kept = table["kept"].to_numpy().astype(np.float64)
+    shares = []
+    for one in np.unique(client):
+        mine = client == one
+        shares.append(kept[mine].reshape(-1, int(step[mine].max()) + 1))
+    return shares
+
+
+def concentration(kept: Floats) -> float:
+    """How fixed a choice is over the rounds: 0 where every step is kept equally often, 1 where the kept
+    steps are the same in every round. Random choice over T rounds gives about 1 / sqrt(T)."""
+    often = kept.mean(0)
+    share = float(often.mean())
+    return float(often.std() / math.sqrt(share * (1 - share))) if 0 < share < 1 else 1.0
+
+
+def _concentrations(key: str, run: Run, shares: list[Floats]) -> list[ConcentrationRow]:
+    return [ConcentrationRow(key, run.seed, client, concentration(k)) for client, k in enumerate(shares)]
+
+
+def selection_columns(key: str, shares: list[Floats]) -> list[dict[str, Column]]:
+    """How often each step was kept in each stretch of rounds, for one run."""
+    parts = []
+    for client, kept in enumerate(shares):
+        edges = np.linspace(0, len(kept), min(ROUND_BINS, len(kept)) + 1).astype(np.int64)
+        often = np.add.reduceat(kept, edges[:-1], axis=0) / np.diff(edges)[:, None]
+        first = np.repeat(edges[:-1] + 1, kept.shape[1]).astype(np.int32)
+        parts.append(
+            {
+                "key": np.full(often.size, key),
+                "client": np.full(often.size, client, dtype=np.int32),
+                "round": first,
+                "step": np.tile(np.arange(kept.shape[1], dtype=np.int32), len(often)),
+                "share": often.reshape(-1),
+            }
+        )
+    return parts
+
+
+def _stack(parts: list[dict[str, Column]]) -> dict[str, Column]:
+    """Pieces of a table, one below the other."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}

@@ -1,0 +1,65 @@
+"""Every BHerd curve against its baseline and its controls, as a table."""
+
+from collections.abc import Iterable
+
+from bherd.experiments import style
+from bherd.experiments.grid import (
+    CASES,
+    Curve,
+    base_of,
+    make_curve,
+    plain_at_same_step,
+    selector_of,
+    with_selector,
+)
+from bherd.experiments.results import Results
+from bherd.experiments.scales import Workload
+from bherd.experiments.tables import ComparisonRow
+
+
+def rivals(workload: Workload, curve: Curve) -> list[Curve]:
+    """The reshuffled baseline of the paper, and the controls that share the step and the order."""
+    case = next(case for case in CASES if case == curve.config.task.partition)
+    return [
+        make_curve(workload, case, base_of(curve.config.method.name)),
+        plain_at_same_step(workload, curve),
+        with_selector(workload, curve, "random"),
+        with_selector(workload, curve, "reversed"),
+    ]
+
+
+def comparison_rows(results: Results, curves: Iterable[Curve]) -> list[ComparisonRow]:
+    """One row for each BHerd curve and each rival that was run with some of the same seeds."""
+    rows = []
+    for curve in curves:
+        if selector_of(curve.config.method.name) != "bherd":
+            continue
+        others = rivals(results.scale.workload(curve.workload), curve)
+        rows += [_row(results, curve, rival) for rival in others if results.has(curve, rival)]
+    return [row for row in rows if row.n]
+
+
+def _row(results: Results, a: Curve, b: Curve) -> ComparisonRow:
+    found = results.compare(a, b)
+    reached = [results.configurations[curve.key].rounds_to_target for curve in (a, b)]
+    return ComparisonRow(
+        a.workload,
+        a.config.task.partition,
+        _name(a),
+        _name(b),
+        a.key,
+        b.key,
+        found.n,
+        *found.difference,
+        found.p,
+        found.effect,
+        found.test,
+        *reached,
+    )
+
+
+def _name(curve: Curve) -> str:
+    task, train = curve.config.task, curve.config.train
+    share = f" α={curve.config.method.alpha:g}" if selector_of(curve.config.method.name) else ""
+    size = f" N={task.clients} E={train.epochs:g} B={train.batch_size}"
+    return style.label_of(curve.config).replace(",", "") + share + size

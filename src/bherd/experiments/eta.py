@@ -1,0 +1,76 @@
+"""The learning rate of the CNN on small parts of the data: the largest at which FedAvg is stable.
+
+The paper's rate belongs to full datasets and 500 rounds. At a smaller scale every method gets the same
+rate, chosen by a rule that only looks at FedAvg: the largest of a few values at which FedAvg diverges
+in no case and ends, in every case, no higher than 1.1 times the lowest loss that it has been at.
+"""
+
+from bherd.experiments import style
+from bherd.experiments.experiment import Drawing, Experiment
+from bherd.experiments.grid import CASES, Case, Curve, make_curve
+from bherd.experiments.panels import Line, grid_of_cases
+from bherd.experiments.results import Results
+from bherd.experiments.scales import ETAS, Scale, Workload
+
+STABLE = 1.1
+
+
+def fedavg(workload: Workload, case: Case, eta: float) -> Curve:
+    """FedAvg at one learning rate."""
+    return make_curve(workload, case, "fedavg", lr=eta)
+
+
+def workloads(scale: Scale) -> list[Workload]:
+    """The problems whose rate is chosen this way; the paper's own scale has the paper's own rate."""
+    return [] if scale.name == "paper" else [scale.cnn_mnist, scale.cnn_cifar]
+
+
+def curves(scale: Scale) -> list[Curve]:
+    return [fedavg(w, case, eta) for w in workloads(scale) for eta in ETAS for case in CASES]
+
+
+def is_stable(results: Results, workload: Workload, eta: float) -> bool:
+    """Whether FedAvg is stable at this rate in all three cases."""
+    for case in CASES:
+        rows = results.runs.get(fedavg(workload, case, eta).key, [])
+        if not rows or any(row.diverged_at or row.tail_loss > STABLE * row.best_loss for row in rows):
+            return False
+    return True
+
+
+def largest_stable(results: Results, workload: Workload) -> float | None:
+    """The outcome of the rule, or None where no rate is stable or none was tried."""
+    return max((eta for eta in ETAS if is_stable(results, workload, eta)), default=None)
+
+
+def draw(results: Results) -> list[Drawing]:
+    drawings = []
+    for workload in workloads(results.scale):
+        if not results.has(fedavg(workload, "case1", ETAS[0])):
+            continue
+        groups = [
+            [
+                Line(
+                    fedavg(workload, case, eta),
+                    f"η = {eta:g}",
+                    style.SEQUENCE[number],
+                    style.SEQUENCE_MARKERS[number],
+                    1.4,
+                    "-",
+                    3 + number,
+                )
+                for number, eta in enumerate(ETAS)
+            ]
+            for case in CASES
+        ]
+        chosen = largest_stable(results, workload)
+        caption = f"FedAvg, reshuffled. Largest stable rate by the rule: {chosen}; used: {workload.lr:g}."
+        title = f"eta · the learning rate of FedAvg · {workload.terms}"
+        titles = [style.case_of(case) for case in CASES]
+        drawings.append(
+            Drawing(f"eta-{workload.name}", grid_of_cases(results, groups, titles, title, caption))
+        )
+    return drawings
+
+
+EXPERIMENT = Experiment("eta", "Learning rate of the CNN at small scales", curves, draw, seeds=1)

@@ -1,0 +1,31 @@
+"""What a figure's file offers: its name, its grid and its plot."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from bherd.experiments.grid import Curve
+from bherd.experiments.results import Results
+from bherd.experiments.scales import Scale
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Drawing(NamedTuple):
+    """A finished plot and the name of its files."""
+
+    name: str
+    figure: "Figure"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One figure: which curves it needs, and how it is drawn from the tables."""
+
+    name: str
+    title: str
+    curves: Callable[[Scale], list[Curve]]
+    draw: Callable[[Results], list[Drawing]]
+    seeds: int | None = None
+    """How many seeds at most; None: as many as the scale has."""

@@ -1,0 +1,168 @@
+"""What a run is, and which runs are the same run.
+
+A `Curve` is a configuration without a seed: one line of a figure. Settings that cannot change its
+result are put into one standard form, so that two figures which need the same run share it; the key
+of a curve is a hash of that form.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from bherd.config import Config, MethodConfig, RunConfig, TaskConfig, TrainConfig, to_dict
+from bherd.experiments.scales import Workload, WorkloadName
+
+Case = Literal["case1", "case2", "case3"]
+CASES: tuple[Case, ...] = ("case1", "case2", "case3")
+Step = Literal["equation", "amplified"]
+STEPS: tuple[Step, ...] = ("equation", "amplified")
+DEFAULT_ALPHA, DEFAULT_CLIENTS = 0.5, 5
+
+_WITHOUT_INFLUENCE = {
+    "run": ("seed", "workers", "checkpoint_every", "device", "ledger"),
+    "task": ("data_dir",),
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A configuration in standard form, to be run with several seeds."""
+
+    workload: WorkloadName
+    config: Config
+
+    @property
+    def key(self) -> str:
+        """Twelve hex digits that name the configuration, whatever its seed."""
+        tree = to_dict(self.config)
+        for section, names in _WITHOUT_INFLUENCE.items():
+            for name in names:
+                del tree[section][name]
+        return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:12]
+
+    def seeded(self, seed: int) -> Config:
+        """The run of this curve with a seed, which decides partition, orders, start and draws."""
+        return replace(self.config, run=replace(self.config.run, seed=seed))
+
+
+def make_curve(
+    workload: Workload,
+    case: Case,
+    method: str,
+    *,
+    alpha: float = DEFAULT_ALPHA,
+    step: Step = "equation",
+    server_lr: float = 1.0,
+    reshuffle: bool | None = None,
+    epochs: float = 1.0,
+    batch_size: int | None = None,
+    clients: int = DEFAULT_CLIENTS,
+    lr: float | None = None,
+) -> Curve:
+    """A curve in standard form; what is left out is as the paper has it."""
+    prefix = selector_of(method)
+    if prefix in ("", "grab"):
+        alpha = DEFAULT_ALPHA
+    if prefix == "" or alpha == 1.0:
+        step = "equation"
+    if method == "centralized":
+        clients = 1
+    batch = workload.batch_size if batch_size is None else batch_size
+    shuffled = prefix == "" if reshuffle is None else reshuffle
+    rate = workload.lr if lr is None else lr
+    config = Config(
+        MethodConfig(method, alpha, step, server_lr),
+        TaskConfig(
+            dataset=workload.dataset,
+            model=workload.model,
+            partition=case if clients > 1 else "case1",
+            clients=clients,
+        ),
+        TrainConfig(
+            rounds=workload.rounds,
+            epochs=epochs,
+            batch_size=batch,
+            lr=rate,
+            reshuffle=shuffled,
+        ),
+        RunConfig(workers=1, eval_every=workload.eval_every, ledger=False),
+    )
+    ledger = method == "bherd-fedavg" and at_defaults(workload, config)
+    return Curve(workload.name, replace(config, run=replace(config.run, ledger=ledger)))
+
+
+def at_defaults(workload: Workload, config: Config) -> bool:
+    """Whether these are the settings under which figure 4 looks into the clients of the SVM."""
+    return (
+        workload.model == "svm"
+        and config.method.alpha == DEFAULT_ALPHA
+        and config.task.clients == DEFAULT_CLIENTS
+        and config.train.epochs == 1.0
+        and config.train.batch_size == workload.batch_size
+        and config.train.reshuffle is False
+    )
+
+
+def selector_of(method: str) -> str:
+    """The selector's part of a method's name: '' for the plain ones."""
+    return method.rpartition("-")[0]
+
+
+def base_of(method: str) -> str:
+    """The server's part of a method's name: fedavg, fednova, scaffold or centralized."""
+    return method.rpartition("-")[2]
+
+
+def plain_at_same_step(workload: Workload, curve: Curve) -> Curve:
+    """The control: the same server with all gradients, the step as long, the order as fixed as BHerd's."""
+    method, train = curve.config.method, curve.config.train
+    longer = train.epochs if method.step == "equation" else train.epochs / method.alpha
+    return make_curve(
+        workload,
+        _case(curve),
+        base_of(method.name),
+        server_lr=longer,
+        reshuffle=train.reshuffle,
+        epochs=train.epochs,
+        batch_size=train.batch_size,
+        clients=curve.config.task.clients,
+        lr=train.lr,
+    )
+
+
+def with_selector(workload: Workload, curve: Curve, selector: str) -> Curve:
+    """The control: the same share, step and order, but another selector's choice."""
+    method, train = curve.config.method, curve.config.train
+    return make_curve(
+        workload,
+        _case(curve),
+        f"{selector}-{base_of(method.name)}",
+        alpha=method.alpha,
+        step=_step(method.step),
+        reshuffle=train.reshuffle,
+        epochs=train.epochs,
+        batch_size=train.batch_size,
+        clients=curve.config.task.clients,
+        lr=train.lr,
+    )
+
+
+def controlled(workload: Workload, curve: Curve) -> list[Curve]:
+    """A BHerd curve; if its step is the amplified one, with the two controls that belong beside it."""
+    if curve.config.method.step == "equation":
+        return [curve]
+    return [curve, plain_at_same_step(workload, curve), with_selector(workload, curve, "random")]
+
+
+def unique(curves: list[Curve]) -> list[Curve]:
+    """Each curve once, in order of first appearance."""
+    return list({curve.key: curve for curve in curves}.values())
+
+
+def _case(curve: Curve) -> Case:
+    return next(case for case in CASES if case == curve.config.task.partition)
+
+
+def _step(step: str) -> Step:
+    return "amplified" if step == "amplified" else "equation"

@@ -1,0 +1,135 @@
+"""The pieces that several figures are put together from."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from bherd.experiments import style
+from bherd.experiments.grid import Curve
+from bherd.experiments.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Quantity = Literal["loss", "accuracy"]
+LABELS: dict[Quantity, str] = {"loss": "training loss", "accuracy": "test accuracy (%)"}
+
+
+class Line(NamedTuple):
+    """A curve as it is to be drawn."""
+
+    curve: Curve
+    label: str
+    colour: str
+    marker: str
+    width: float
+    dashes: object
+    layer: int
+
+
+def styled(curve: Curve, label: str | None = None) -> Line:
+    """A line in its method's own look."""
+    look = style.look_of(curve.config)
+    text = style.label_of(curve.config) if label is None else label
+    return Line(curve, text, look.colour, look.marker, look.width, style.dashes_of(curve.config), look.layer)
+
+
+def sheet(
+    rows: int, columns: int, *, width: float = 3.3, height: float = 2.4
+) -> "tuple[Figure, list[list[Axes]]]":
+    """An empty figure with a grid of panels and room for a legend and a caption below."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns, squeeze=False)
+    return figure, [list(row) for row in axes]
+
+
+def draw_lines(axes: "Axes", results: Results, lines: Sequence[Line], quantity: Quantity) -> None:
+    """Curves with their bands; a cross where a method's first run diverged."""
+    for number, line in enumerate(lines):
+        found = results.trajectories.get(line.curve.key)
+        if found is None or len(found.rounds) == 0:
+            continue
+        factor = 100.0 if quantity == "accuracy" else 1.0
+        band = found.accuracy if quantity == "accuracy" else found.loss
+        spacing = max(1, len(found.rounds) // 8)
+        axes.plot(
+            found.rounds,
+            factor * band.mean,
+            color=line.colour,
+            linestyle=line.dashes,
+            linewidth=line.width,
+            marker=line.marker or None,
+            markersize=4,
+            markevery=(number * spacing // max(1, len(lines)), spacing),
+            label=_label(results, line),
+            zorder=line.layer,
+        )
+        axes.fill_between(
+            found.rounds,
+            factor * band.low,
+            factor * band.high,
+            color=line.colour,
+            alpha=0.18,
+            linewidth=0,
+            zorder=line.layer - 0.5,
+        )
+        if results.configurations[line.curve.key].diverged:
+            axes.plot(
+                found.rounds[-1], factor * band.mean[-1], "x", color=line.colour, markersize=9, zorder=9
+            )
+    axes.set_ylabel(LABELS[quantity])
+
+
+def _label(results: Results, line: Line) -> str:
+    row = results.configurations[line.curve.key]
+    return f"{line.label} ({row.diverged} of {row.n} diverged)" if row.diverged else line.label
+
+
+def limit_loss(panels: "Sequence[Axes]", results: Results, lines: Sequence[Line], room: float = 1.6) -> None:
+    """One scale for the panels, that a curve which runs away does not flatten the others."""
+    ends, starts = [], []
+    for line in lines:
+        found = results.trajectories.get(line.curve.key)
+        if found is not None and len(found.rounds):
+            ends.append(float(found.loss.mean.min()))
+            starts.append(float(found.loss.mean[0]))
+    if ends:
+        low, high = min(ends), max(min(max(starts), 3 * min(starts)), room * min(ends))
+        for axes in panels:
+            axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+
+
+def finish(figure: "Figure", panels: "Sequence[Axes]", title: str, caption: str, columns: int = 3) -> None:
+    """Title above, one legend for all panels and the caption below, where they cover nothing."""
+    from matplotlib.lines import Line2D
+
+    handles: dict[str, Line2D] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            if isinstance(handle, Line2D):
+                handles.setdefault(label, handle)
+    figure.suptitle(title, fontsize=11)
+    if handles:
+        figure.legend(
+            handles.values(), handles.keys(), loc="outside lower center", ncols=columns, handlelength=3.2
+        )
+    figure.supxlabel(caption, fontsize=7.5, color="#444444")
+
+
+def grid_of_cases(
+    results: Results, lines: Sequence[Sequence[Line]], titles: Sequence[str], title: str, caption: str
+) -> "Figure":
+    """Two rows, loss and accuracy; a column for each group of lines."""
+    figure, axes = sheet(2, len(lines))
+    for column, group in enumerate(lines):
+        draw_lines(axes[0][column], results, group, "loss")
+        draw_lines(axes[1][column], results, group, "accuracy")
+        axes[0][column].set_title(titles[column], fontsize=9)
+        axes[1][column].set_xlabel("round")
+        limit_loss([axes[0][column]], results, group)
+    finish(figure, [one for row in axes for one in row], title, caption)
+    return figure

@@ -1,0 +1,176 @@
+"""From figures and a scale to runs, tables, plots and the verdict."""
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bherd.config import Config
+from bherd.errors import InputError
+from bherd.experiments import estimate, tables
+from bherd.experiments.catalogue import EXPERIMENTS, choose, curves_of
+from bherd.experiments.collect import collect, run_directory
+from bherd.experiments.contrast import comparison_rows
+from bherd.experiments.data import has_cifar, locate, prepare_data
+from bherd.experiments.estimate import Cost, spell
+from bherd.experiments.grid import Curve
+from bherd.experiments.page import FIGURES, write_page
+from bherd.experiments.progress import Progress
+from bherd.experiments.results import read_results, write_scale
+from bherd.experiments.runner import Ended, Job, is_finished, run_jobs
+from bherd.experiments.scales import WORKLOADS, Scale, WorkloadName, make_scale
+from bherd.experiments.style import RC
+from bherd.experiments.tables import ComparisonRow, TheoremRow
+from bherd.experiments.theorem import check_theorem
+from bherd.runs.directory import read_summary
+from bherd.runs.files import locked
+
+THEOREM_NAME = "theorem"
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command was asked for."""
+
+    figures: tuple[str, ...] = ("all",)
+    scale: str = "smoke"
+    seeds: int | None = None
+    jobs: int = 0
+    problems: tuple[WorkloadName, ...] = WORKLOADS
+    work: Path = Path("runs/reproduce")
+    out: Path = Path("results")
+    page: Path | None = None
+    engine: str = "processes"
+    ray_address: str | None = None
+    dry_run: bool = False
+
+
+def reproduce(options: Options, tell: Tell) -> list[str]:
+    """Run what is missing, then make tables, figures and the page. Returns what went wrong, run by run."""
+    if options.seeds is not None and options.seeds < 1:
+        raise InputError(f"--seeds is {options.seeds}, but at least 1 is needed")
+    scale = make_scale(options.scale, cifar=options.scale == "paper" or has_cifar())
+    figures = [name for name in options.figures if name != THEOREM_NAME]
+    experiments = choose(figures) if figures else []
+    work, out = options.work / scale.name, options.out / scale.name
+    work.mkdir(parents=True, exist_ok=True)
+    with locked(work):
+        jobs = _grid(options, scale, work, [e.name for e in experiments], tell)
+        if options.dry_run:
+            return []
+        failures = _run(jobs, options, tell)
+        tell("aggregating")
+        every = curves_of(list(EXPERIMENTS), scale, list(WORKLOADS))
+        collect(scale, every, options.seeds, work, out)
+        write_scale(out, scale)
+        if THEOREM_NAME in options.figures or "all" in options.figures:
+            _theorem(scale, work, out, options, tell)
+        results = read_results(out)
+        rows = comparison_rows(results, every)
+        tables.write_rows(out / tables.COMPARISONS, ComparisonRow, rows)
+        _draw([e.name for e in experiments], out, _processes(options), tell)
+    page = options.page or (
+        out / "reproduction.md" if scale.name == "smoke" else Path("docs/reproduction.md")
+    )
+    write_page(page, options.out)
+    tell(f"tables and figures: {out}; verdict: {page}")
+    return failures
+
+
+def _grid(options: Options, scale: Scale, work: Path, names: list[str], tell: Tell) -> list[Job]:
+    """The runs that are missing, in the order in which they matter; says what they will cost."""
+    ordered: dict[Path, tuple[Curve, Config]] = {}
+    for problem in options.problems:
+        for experiment in choose(names) if names else []:
+            curves = curves_of([experiment], scale, [problem])
+            count = options.seeds or scale.workload(problem).seeds
+            for seed in range(min(count, experiment.seeds or count)):
+                for curve in curves:
+                    directory = run_directory(work, curve, seed)
+                    ordered.setdefault(directory, (curve, curve.seeded(seed)))
+    prepare_data(scale, [curve for curve, _ in ordered.values()], work)
+    expected = {
+        path: estimate.cost(scale, curve.workload, config) for path, (curve, config) in ordered.items()
+    }
+    finished = {path for path in ordered if is_finished(path)}
+    factors = {
+        problem: _correction([p for p in finished if ordered[p][0].workload == problem], expected)
+        for problem in WORKLOADS
+    }
+    jobs = []
+    for path, (curve, config) in ordered.items():
+        if path not in finished:
+            located = replace(config, task=replace(config.task, dataset=locate(scale, curve, work)))
+            jobs.append(Job(located, path.resolve(), factors[curve.workload] * expected[path].seconds))
+    processes = _processes(options)
+    missing = [expected[path] for path in ordered if path not in finished]
+    tell(
+        f"{scale.name}: {len(ordered)} runs, {len(finished)} of them done, {len(jobs)} to do; about "
+        f"{spell(sum(job.seconds for job in jobs) / processes)} on {processes} processes, peak memory about "
+        f"{estimate.peak_bytes(missing, processes) / 1e9:.1f} GB"
+    )
+    return jobs
+
+
+def _correction(finished: list[Path], expected: dict[Path, Cost]) -> float:
+    """Measured over expected time of the runs that are done."""
+    measured = [float((read_summary(path) or {"seconds": 0.0})["seconds"]) for path in finished]
+    return estimate.correction([expected[path].seconds for path in finished], measured)
+
+
+def _processes(options: Options) -> int:
+    return options.jobs or os.cpu_count() or 1
+
+
+def _run(jobs: list[Job], options: Options, tell: Tell) -> list[str]:
+    failures: list[str] = []
+    with Progress(jobs, _processes(options)) as progress:
+
+        def note(ended: Ended) -> None:
+            if ended.error is not None:
+                failures.append(f"{ended.job.directory.name}: {ended.error}")
+            progress.add(ended)
+
+        run_jobs(jobs, _processes(options), note)
+    for failure in failures:
+        tell(f"failed: {failure}")
+    return failures
+
+
+def _theorem(scale: Scale, work: Path, out: Path, options: Options, tell: Tell) -> None:
+    """Theorem 1's table; made once and kept in the work folder."""
+    if "svm-mnist" not in options.problems:
+        return
+    kept = work / tables.THEOREM
+    if not kept.is_file():
+        tables.write_rows(kept, TheoremRow, check_theorem(scale, tell))
+    tables.write_rows(out / tables.THEOREM, TheoremRow, tables.read_rows(kept, TheoremRow))
+
+
+def _draw(names: list[str], out: Path, processes: int, tell: Tell) -> None:
+    """Every figure that has something to show, as PNG and SVG."""
+    (out / FIGURES).mkdir(parents=True, exist_ok=True)
+    if not names:
+        return
+    with ProcessPoolExecutor(
+        min(processes, len(names)), mp_context=multiprocessing.get_context("spawn")
+    ) as pool:
+        for drawn in pool.map(draw_experiment, names, [out] * len(names)):
+            if drawn:
+                tell(f"figures {' '.join(drawn)}")
+
+
+def draw_experiment(name: str, out: Path) -> list[str]:
+    """Draw one experiment from the tables in a folder; returns the names of its drawings."""
+    import matplotlib as mpl
+
+    (experiment,) = choose([name])
+    with mpl.rc_context(RC):
+        drawings = experiment.draw(read_results(out))
+        for drawing in drawings:
+            drawing.figure.savefig(out / FIGURES / f"{drawing.name}.png")
+            drawing.figure.savefig(out / FIGURES / f"{drawing.name}.svg", metadata={"Date": None})
+    return [drawing.name for drawing in drawings]
