@@ -30,8 +30,7 @@ def tiny_config(folder: Path, **changes: object) -> Config:
     path = folder / "tiny.npz"
     if not path.exists():
         data = tiny_dataset(train=120)
-        arrays = {"x_train": data.x_train, "y_train": data.y_train}
-        np.savez(path, x_test=data.x_test, y_test=data.y_test, **arrays)
+        np.savez(path, x_train=data.x_train, y_train=data.y_train, x_test=data.x_test, y_test=data.y_test)
     settings: dict[str, object] = {
         "dataset": str(path),
         "partition": "quantity:1.0",

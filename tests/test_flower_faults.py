@@ -1,0 +1,344 @@
+"""What clients do wrong changes nothing but who counts: the rest equals a run without them."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, MessageType, RecordDict
+
+from bherd.client import DivergedError
+from bherd.config import Config
+from bherd.flower import FederationError, Rejection, Rules, codec
+from bherd.flower.engine import FlowerEngine
+from bherd.flower.store import OwnState, StateLostError
+from bherd.rounds import run_round, start_state
+from bherd.session import prepare
+from flower_grid import FIRST_NODE, Handler, MemoryGrid, federate, node, nodes, reference, tiny_config
+
+QUICK = Rules(start_timeout=2, round_timeout=0.3, min_clients=2)
+Spoil = Callable[[Message, Message], Message | list[Message] | None]
+"""(message, good reply) -> what arrives"""
+
+
+def round_of(message: Message) -> int:
+    round = message.content.config_records[codec.CONFIG][codec.ROUND]
+    assert isinstance(round, int)
+    return round
+
+
+def spoilt(handler: Handler, spoil: Spoil, rounds: set[int]) -> Handler:
+    """The same node, with its answers of some rounds spoilt."""
+
+    def handle(message: Message) -> Message | list[Message] | None:
+        reply = handler(message)
+        if message.metadata.message_type != MessageType.TRAIN or round_of(message) not in rounds:
+            return reply
+        assert isinstance(reply, Message)
+        return spoil(message, reply)
+
+    return handle
+
+
+def arrays_of(reply: Message) -> dict[str, np.ndarray]:
+    return {key: array.numpy() for key, array in reply.content.array_records[codec.REPORT].items()}
+
+
+def resent(
+    message: Message, reply: Message, arrays: dict[str, np.ndarray], *, honest: bool = True
+) -> Message:
+    """The reply with other arrays, and a checksum that fits them unless they are to look altered."""
+    content = RecordDict(dict(reply.content))
+    content[codec.REPORT] = ArrayRecord({key: Array(values) for key, values in arrays.items()})
+    if honest:
+        note = dict(reply.content.config_records[codec.NOTE])
+        content[codec.NOTE] = ConfigRecord({**note, "sha256": codec.checksum(arrays)})
+    return Message(content, reply_to=message)
+
+
+def with_sum(change: Callable[[np.ndarray], np.ndarray], *, honest: bool = True) -> Spoil:
+    def spoil(message: Message, reply: Message) -> Message:
+        arrays = arrays_of(reply)
+        arrays[codec.KEPT_SUM] = change(arrays[codec.KEPT_SUM].copy())
+        return resent(message, reply, arrays, honest=honest)
+
+    return spoil
+
+
+def nan(values: np.ndarray) -> np.ndarray:
+    values[3] = np.nan
+    return values
+
+
+def with_note(**changes: object) -> Spoil:
+    def spoil(message: Message, reply: Message) -> Message:
+        content = RecordDict(dict(reply.content))
+        note = {**reply.content.config_records[codec.NOTE], **changes}
+        content[codec.NOTE] = ConfigRecord(note)  # type: ignore[arg-type]
+        return Message(content, reply_to=message)
+
+    return spoil
+
+
+def with_metric(**changes: float) -> Spoil:
+    def spoil(message: Message, reply: Message) -> Message:
+        metrics = reply.content.metric_records[codec.METRICS]
+        for key, value in changes.items():
+            metrics[key.replace("_", "-")] = value
+        return Message(reply.content, reply_to=message)
+
+    return spoil
+
+
+def raises(message: Message, reply: Message) -> Message:
+    del reply
+    return Message(Error(code=2, reason="ValueError: no such file"), reply_to=message)
+
+
+def died(message: Message, reply: Message) -> Message:
+    """As Flower tells of a node that was killed: an error under the server's own id."""
+    error = raises(message, reply)
+    error.metadata.__dict__["_src_node_id"] = 1
+    return error
+
+
+def under_model_keys(message: Message, reply: Message) -> Message:
+    model = message.content.array_records[codec.MODEL]
+    content = RecordDict(dict(reply.content))
+    content[codec.REPORT] = ArrayRecord({name: Array(array.numpy()) for name, array in model.items()})
+    return Message(content, reply_to=message)
+
+
+def another_app(message: Message, reply: Message) -> Message:
+    del reply
+    return Message(RecordDict({"arrays": message.content.array_records[codec.MODEL]}), reply_to=message)
+
+
+def unreadable(message: Message, reply: Message) -> Message:
+    content = RecordDict(dict(reply.content))
+    broken = Array(dtype="float64", shape=(65,), stype="numpy.ndarray", data=b"nonsense")
+    content[codec.REPORT] = ArrayRecord({codec.KEPT_SUM: broken, codec.EXTRA: broken})
+    return Message(content, reply_to=message)
+
+
+FAULTS: dict[str, tuple[str, Spoil]] = {
+    "raises": ("error", raises),
+    "died": ("error", died),
+    "nan": ("not-finite", with_sum(nan)),
+    "infinity": ("not-finite", with_sum(lambda values: np.full_like(values, np.inf))),
+    "too long": ("shape", with_sum(lambda values: np.append(values, 1.0))),
+    "one number": ("shape", with_sum(lambda values: values[:1])),
+    "a column": ("shape", with_sum(lambda values: values[:, None])),
+    "other dtype": ("dtype", with_sum(lambda values: values.astype(np.float32))),
+    "text": ("dtype", with_sum(lambda values: values.astype(str))),
+    "unreadable": ("dtype", unreadable),
+    "clipped on the way": ("altered", with_sum(lambda values: 0.5 * values, honest=False)),
+    "model's keys": ("keys", under_model_keys),
+    "another app": ("keys", another_app),
+    "another client": ("keys", with_note(client=0)),
+    "old round": ("stale", with_note(round=1)),
+    "no weight": ("numbers", with_metric(num_examples=0)),
+    "too much weight": ("numbers", with_metric(num_examples=1e9)),
+    "nan loss": ("numbers", with_metric(loss=float("nan"))),
+    "steps that are not there": ("numbers", with_note(kept=[0, 99])),
+    "steps twice": ("numbers", with_note(kept=[0, 0])),
+    "no steps": ("numbers", with_note(kept=[])),
+    "diverged": ("diverged", with_note(refusal="diverged", reason="NaN")),
+    "silent": ("missing", lambda _message, _reply: None),
+}
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    return tiny_config(tmp_path, name="bherd-scaffold", rounds=4, batch_size=5)
+
+
+def with_fault(config: Config, folder: Path, spoil: Spoil, rounds: set[int]) -> MemoryGrid:
+    """A federation whose client 1 goes wrong in some rounds."""
+    handlers = nodes(config, folder)
+    handlers[FIRST_NODE - 1] = spoilt(handlers[FIRST_NODE - 1], spoil, rounds)
+    return MemoryGrid(handlers)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_costs_that_client_its_round(fault: str, config: Config, tmp_path: Path) -> None:
+    kind, spoil = FAULTS[fault]
+    grid = with_fault(config, tmp_path, spoil, {2, 3})
+    rejections: list[Rejection] = []
+    state = federate(config, grid, rules=QUICK, rejections=rejections)
+    assert [(r.round, r.node, r.client, r.kind) for r in rejections] == [
+        (2, FIRST_NODE - 1, 1, kind),
+        (3, FIRST_NODE - 1, 1, kind),
+    ]
+    expected = reference(config, absent={(2, 1), (3, 1)})
+    torch.testing.assert_close(state.params, expected.params, rtol=0, atol=1e-12)
+    torch.testing.assert_close(state.shared, expected.shared, rtol=0, atol=1e-12)
+
+
+def test_a_second_answer_does_not_count(config: Config, tmp_path: Path) -> None:
+    def twice(message: Message, reply: Message) -> list[Message]:
+        return [reply, with_sum(lambda values: 2 * values)(message, reply)]  # type: ignore[list-item]
+
+    rejections: list[Rejection] = []
+    state = federate(config, with_fault(config, tmp_path, twice, {2}), rules=QUICK, rejections=rejections)
+    assert [(r.round, r.client, r.kind) for r in rejections] == [(2, 1, "duplicate")]
+    torch.testing.assert_close(state.params, reference(config).params, rtol=0, atol=1e-12)
+
+
+def test_a_late_answer_does_not_count(config: Config, tmp_path: Path) -> None:
+    kept: list[tuple[Message, Message]] = []
+
+    def hold_back(message: Message, reply: Message) -> None:
+        kept.append((message, reply))
+
+    grid = with_fault(config, tmp_path, hold_back, {2})
+    punctual = grid.handlers[FIRST_NODE]
+
+    def deliver_then_answer(message: Message) -> Message | list[Message] | None:
+        """Client 0, asked before client 1: what client 1 held back in round 2 comes with round 3."""
+        for asked, reply in kept:
+            grid.replies[asked.metadata.message_id] = [reply]
+        kept.clear()
+        return punctual(message)
+
+    grid.handlers[FIRST_NODE] = deliver_then_answer
+    rejections: list[Rejection] = []
+    state = federate(config, grid, rules=QUICK, rejections=rejections)
+    assert [(r.round, r.client, r.kind) for r in rejections] == [(2, 1, "missing"), (3, 1, "late")]
+    expected = reference(config, absent={(2, 1)})
+    torch.testing.assert_close(state.params, expected.params, rtol=0, atol=1e-12)
+
+
+def test_an_answer_to_no_question_is_stale(config: Config, tmp_path: Path) -> None:
+    def extra(message: Message, reply: Message) -> list[Message]:
+        stray = with_sum(lambda values: values)(message, reply)
+        assert isinstance(stray, Message)
+        stray.metadata.__dict__["_reply_to_message_id"] = "message-0"
+        return [reply, stray]
+
+    rejections: list[Rejection] = []
+    state = federate(config, with_fault(config, tmp_path, extra, {2}), rules=QUICK, rejections=rejections)
+    assert [(r.round, r.client, r.kind) for r in rejections] == [(2, 1, "stale")]
+    torch.testing.assert_close(state.params, reference(config).params, rtol=0, atol=1e-12)
+
+
+def test_a_bound_on_the_norm(config: Config, tmp_path: Path) -> None:
+    rules = Rules(start_timeout=2, round_timeout=1, min_clients=2, max_norm=1e4)
+    rejections: list[Rejection] = []
+    grid = with_fault(config, tmp_path, with_sum(lambda values: 1e6 * values), {2})
+    state = federate(config, grid, rules=rules, rejections=rejections)
+    assert [(r.round, r.client, r.kind) for r in rejections] == [(2, 1, "norm")]
+    expected = reference(config, absent={(2, 1)})
+    torch.testing.assert_close(state.params, expected.params, rtol=0, atol=1e-12)
+
+
+def test_too_few_answers_end_with_a_clear_message(config: Config, tmp_path: Path) -> None:
+    rules = Rules(start_timeout=2, round_timeout=20, min_clients=3)
+    with pytest.raises(FederationError, match=r"2 of 3 clients .* at least 3 .*client 1.*not-finite.*NaN"):
+        federate(config, with_fault(config, tmp_path, with_sum(nan), {2}), rules=rules)
+
+
+def test_a_passing_fault_is_asked_again_when_all_are_needed(config: Config, tmp_path: Path) -> None:
+    tries: list[int] = []
+
+    def once(message: Message, reply: Message) -> Message:
+        tries.append(round_of(message))
+        return raises(message, reply) if len(tries) == 1 else reply
+
+    rules = Rules(start_timeout=2, round_timeout=20, min_clients=3)
+    state = federate(config, with_fault(config, tmp_path, once, {2}), rules=rules)
+    assert tries == [2, 2]
+    torch.testing.assert_close(state.params, reference(config).params, rtol=0, atol=1e-12)
+
+
+def test_too_few_nodes_end_with_a_clear_message(config: Config, tmp_path: Path) -> None:
+    rules = Rules(start_timeout=0.2, round_timeout=0.2, min_clients=2)
+    grid = MemoryGrid({FIRST_NODE: node(config, 0, tmp_path)})
+    with pytest.raises(FederationError, match=r"only 1 of 3 clients are connected.*absent are \[1, 2\]"):
+        federate(config, grid, rules=rules)
+
+
+def test_divergence_everywhere_ends_the_run(tmp_path: Path) -> None:
+    wild = tiny_config(tmp_path, rounds=3, lr=1e200, name="fedavg", model="mlp")
+    session = prepare(wild)
+    rejections: list[Rejection] = []
+    grid = MemoryGrid(nodes(wild, tmp_path))
+    engine = FlowerEngine(grid, session, QUICK, "test", rejections.append, 0.001)
+    start = start_state(session.task, session.method)
+    with closing(engine):
+        with pytest.raises(DivergedError, match=r"diverged in the clients \[0, 1, 2\]"):
+            engine.run_clients(start, [0, 1, 2])
+        after, record = run_round(engine, session.task, session.method, session.schedule, start)
+    assert record.diverged
+    assert after is start
+    assert {r.kind for r in rejections} == {"diverged"}
+
+
+def test_a_restarted_node_finds_its_state_under_a_new_id(config: Config, tmp_path: Path) -> None:
+    grid = MemoryGrid(nodes(config, tmp_path))
+    restarted = 77
+
+    def move(message: Message) -> Message | list[Message] | None:
+        """Client 2, asked last: the move of client 1 takes effect with round 4."""
+        training = message.metadata.message_type == MessageType.TRAIN
+        if training and round_of(message) == 3:
+            del grid.handlers[FIRST_NODE - 1]
+            grid.handlers[restarted] = node(config, 1, tmp_path)
+        return home(message)
+
+    home = grid.handlers[FIRST_NODE - 2]
+    grid.handlers[FIRST_NODE - 2] = move
+    state = federate(config, grid, rules=QUICK)
+    assert any(m.metadata.dst_node_id == restarted for m in grid.sent)
+    expected = reference(config)
+    torch.testing.assert_close(state.params, expected.params, rtol=0, atol=1e-12)
+    torch.testing.assert_close(state.shared, expected.shared, rtol=0, atol=1e-12)
+
+
+def test_a_client_that_lost_its_state_is_not_let_in_with_zeros(config: Config, tmp_path: Path) -> None:
+    def lose(message: Message, reply: Message) -> Message:
+        del message
+        (tmp_path / "nodes" / "test" / "client-1.safetensors").unlink()
+        return reply
+
+    rejections: list[Rejection] = []
+    grid = with_fault(config, tmp_path, lose, {2})
+    state = federate(config, grid, rules=QUICK, rejections=rejections)
+    assert [(r.round, r.client, r.kind) for r in rejections] == [(3, 1, "refused"), (4, 1, "refused")]
+    assert "state of round 2 is not in" in rejections[0].detail
+    expected = reference(config, absent={(3, 1), (4, 1)})
+    torch.testing.assert_close(state.shared, expected.shared, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("harm", ["cut", "flip"])
+def test_a_damaged_state_file_is_noticed(harm: str, tmp_path: Path) -> None:
+    store = OwnState(tmp_path, "name", 0)
+    one, two = torch.full((50,), 1.0), torch.full((50,), 2.0)
+    store.put(0, one, 1, one)
+    store.put(1, one, 2, two)
+    zero = torch.zeros(50)
+    assert torch.equal(store.at(1, zero), one)
+    assert torch.equal(store.at(2, zero), two)
+    content = bytearray(store.path.read_bytes())
+    if harm == "cut":
+        content = content[:-20]
+    else:
+        content[-5] ^= 1
+    store.path.write_bytes(content)
+    with pytest.raises(StateLostError, match="damaged"):
+        store.at(2, zero)
+
+
+def test_two_nodes_for_one_client_and_a_stranger(config: Config, tmp_path: Path) -> None:
+    handlers = nodes(config, tmp_path)
+    handlers[2000] = node(config, 1, tmp_path)
+    stranger = node(config.replace(clients=9), 8, tmp_path)
+    handlers[2001] = stranger
+    grid = MemoryGrid(handlers)
+    state = federate(config, grid, rules=QUICK)
+    trained = {m.metadata.dst_node_id for m in grid.sent if m.metadata.message_type == MessageType.TRAIN}
+    assert len(trained) == 3
+    assert 2001 not in trained
+    torch.testing.assert_close(state.params, reference(config).params, rtol=0, atol=1e-12)
