@@ -295,6 +295,8 @@ def test_demo_ends_with_a_table_a_sentence_and_a_picture(capsys: pytest.CaptureF
     assert "fedavg server_lr=2" in printed
     assert "against FedAvg at that same step the difference is" in printed.replace("\n", " ")
     assert Path("d/comparison.png").exists()
+    assert printed.rstrip().endswith("report:  d/report.html")
+    assert "<html" in Path("d/report.html").read_text()
 
 
 def test_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:

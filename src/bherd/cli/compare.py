@@ -77,13 +77,15 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def finish(rows: "Sequence[Row]", target: float, jobs: "Sequence[Job]", out: Path) -> None:
-    """Save the picture and say where everything is."""
+    """Save the picture and the report, and say where everything is."""
     from bherd.plots import plot_comparison
+    from bherd.report import build
 
     task = jobs[0].config.task
     title = f"{task.dataset}, {task.model}, {task.partition}, {task.clients} clients"
     picture = plot_comparison(rows, out / "comparison.png", title=title, target=target)
-    sys.stdout.write(f"picture: {picture}\nruns:    {out}\n")
+    report = build([out], out / "report.html")
+    sys.stdout.write(f"picture: {picture}\nruns:    {out}\nreport:  {report}\n")
 
 
 def run_with_progress(jobs: "Sequence[Job]", processes: int, *, quiet: bool) -> None:

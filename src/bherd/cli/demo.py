@@ -43,7 +43,7 @@ def execute(args: argparse.Namespace) -> int:
     from bherd.config import Config
 
     sys.stdout.write(_DESCRIPTION + "\n")
-    base = Config().replace(rounds=args.rounds, lr=1e-3, reshuffle=False)
+    base = Config().replace(rounds=args.rounds, lr=1e-3, reshuffle=False, snapshot_every=10)
     jobs = plan([parse_variant(text, base) for text in METHODS], range(args.seeds), args.out)
     run_with_progress(jobs, os.cpu_count() or 1, quiet=False)
     rows = collect(jobs)
