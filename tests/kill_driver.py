@@ -114,7 +114,12 @@ class Disk:
         self.count, self.last, self.mode = 0, last, mode
         self.durable: dict[int, int] = {}
         close = os.close
-        os.close = lambda handle: (self.durable.pop(handle, None), close(handle))[1]
+
+        def forget(fd: int) -> None:
+            self.durable.pop(fd, None)
+            close(fd)
+
+        os.close = forget
         for name in PATCHED:
             setattr(os, name, self.wrap(name, getattr(os, name)))
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from bherd import rounds
+from bherd.runs import checkpoint, execute, recorder
 from bherd.runs import directory as names
-from bherd.runs import execute, recorder
 from bherd.runs.checkpoint import load_checkpoint
 from bherd.runs.execute import resume, run
 from bherd.runs.stopping import Stop, Stopped, stop_between_rounds
@@ -46,7 +47,7 @@ def test_a_signal_while_clients_train(
 ) -> None:
     """The round that was under way is dropped; a second signal does not get into the checkpoint."""
     config = small_config(tmp_path).replace(workers=workers, checkpoint_every=1000)
-    ran = execute.run_rounds
+    ran = rounds.run_rounds
 
     def disturbed(*args: Any) -> Iterator[Any]:
         for after, record in ran(*args):
@@ -54,7 +55,7 @@ def test_a_signal_while_clients_train(
                 os.kill(os.getpid(), number)
             yield after, record
 
-    saved = recorder.save_checkpoint
+    saved = checkpoint.save_checkpoint
 
     def save(*args: Any) -> None:
         if times == 2 and args[1].state.round == 2:
@@ -136,8 +137,8 @@ def test_a_stop_in_the_first_round_can_be_taken_up(
     tmp_path: Path, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def at_once(*_: Any) -> Iterator[Any]:
-        raise KeyboardInterrupt
-        yield
+        signal.raise_signal(signal.SIGINT)
+        yield from ()
 
     monkeypatch.setattr(execute, "run_rounds", at_once)
     with pytest.raises(Stopped):
@@ -160,7 +161,7 @@ def test_an_ignored_signal_stays_ignored() -> None:
 def test_only_the_first_signal_breaks_in() -> None:
     stop = Stop()
 
-    def rounds() -> Iterator[int]:
+    def two() -> Iterator[int]:
         yield 1
         try:
             stop.handle(signal.SIGTERM, None)
@@ -168,7 +169,7 @@ def test_only_the_first_signal_breaks_in() -> None:
             stop.handle(signal.SIGINT, None)  # would replace the first, if it were raised too
         yield 2
 
-    assert list(stop.until_asked(rounds())) == [1]
+    assert list(stop.until_asked(two())) == [1]
     assert stop.number == signal.SIGTERM
 
 
