@@ -15,6 +15,7 @@ from benchmarks.race import Contestant, race, repeated
 from benchmarks.tables import Table, Target, timing_table
 from bherd import simulate
 from bherd.config import Config
+from bherd.engines import linear_compiled
 from bherd.session import prepare
 from bherd.tasks.datasets import Dataset
 from bherd.tasks.task import build_task
@@ -92,6 +93,7 @@ def _crowds(turns: int = 5) -> Table:
 
 def measure_crowd(clients: int, method: str) -> dict[str, float]:
     """In a process of its own: time of a round, and memory."""
+    linear_compiled.COMPILED_FROM = 0  # the same path for both, so that only the clients differ
     process = psutil.Process()
     draw = np.random.default_rng(0)
     count = 100_000 * SAMPLES

@@ -16,7 +16,7 @@ NOTE = (
 )
 
 
-def base(rounds: int = 12) -> Config:
+def base(rounds: int = 40) -> Config:
     """The settings of workload A."""
     return Config().replace(
         name="fedavg",
@@ -42,7 +42,11 @@ def run(turns: int = 7) -> list[Table]:
         "tight PyTorch loop": TightLoop(task, 100, 1e-4, lambda: range(5), evaluate=True),
         "plain PyTorch loop": PlainLoop(task, 100, 1e-4, lambda: range(5), evaluate=True),
     }
-    contestants = [Contestant(name, repeated(loop.round, 3)) for name, loop in loops.items()]
+    contestants = [
+        Contestant(name, repeated(loop.round, 5 if name == NUMPY else 1)) for name, loop in loops.items()
+    ]
+        Contestant(name, repeated(loop.round, 5 if name == NUMPY else 1)) for name, loop in loops.items()
+    ]
     both = {"workers": 2}
     for label, more in (("one core", {}), ("two cores", both)):
         for method in ("fedavg", "bherd-fedavg"):

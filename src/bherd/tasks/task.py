@@ -67,8 +67,12 @@ def build_task(
 ) -> Task:
     """Deal a dataset to clients, draw their orders, and put it on the device as floats in [0, 1]."""
     parts = partition(dataset.y_train, scheme, clients=clients, seed=seed)
-    order = [stream(seed, "order", client=i).permutation(part) for i, part in enumerate(parts)]
-    return assemble(dataset, model, order, seed=seed, dtype=dtype, device=device)
+    bounds = _bounds(parts)
+    visits = np.empty(bounds[-1], dtype=np.int64)
+    for client, part in enumerate(parts):
+        order = stream(seed, "order", client=client).permutation(part)
+        visits[bounds[client] : bounds[client + 1]] = order
+    return _assemble(dataset, model, visits, bounds, seed=seed, dtype=dtype, device=device)
 
 
 def assemble(
@@ -81,10 +85,26 @@ def assemble(
     device: str,
 ) -> Task:
     """A task with the clients' samples and orders given."""
+    visits = np.concatenate(list(order))
+    return _assemble(dataset, model, visits, _bounds(order), seed=seed, dtype=dtype, device=device)
+
+
+def _bounds(parts: Sequence[Indices]) -> Indices:
+    return np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)
+
+
+def _assemble(
+    dataset: Dataset,
+    model: str,
+    visits: Indices,
+    bounds: Indices,
+    *,
+    seed: int,
+    dtype: torch.dtype,
+    device: str,
+) -> Task:
     built = build_model(model, dataset.x_train.shape[1:], dataset.classes, seed)
     built.module.to(dtype=dtype, device=device)
-    bounds = np.cumsum([0, *(len(rows) for rows in order)], dtype=np.int64)
-    visits = np.concatenate(list(order))
 
     def inputs(x: np.ndarray) -> Tensor:
         shaped = torch.from_numpy(x.reshape(len(x), -1) if built.flat_input else x)
