@@ -45,8 +45,6 @@ def run(turns: int = 7) -> list[Table]:
     contestants = [
         Contestant(name, repeated(loop.round, 5 if name == NUMPY else 1)) for name, loop in loops.items()
     ]
-        Contestant(name, repeated(loop.round, 5 if name == NUMPY else 1)) for name, loop in loops.items()
-    ]
     both = {"workers": 2}
     for label, more in (("one core", {}), ("two cores", both)):
         for method in ("fedavg", "bherd-fedavg"):
