@@ -94,8 +94,11 @@ def fits(order: Sequence[Indices], labels: Labels) -> bool:
 
 def fairness(
     config: Config, ledger: Ledger, order: Sequence[Indices], labels: Labels, clients: Indices
-) -> Fairness:
-    """Count the labels of the kept samples, by drawing the clients' batches again."""
+) -> Fairness | None:
+    """Count the labels of the kept samples, by drawing the clients' batches again.
+
+    None where the ledger's steps are not those that the partition gives: then nothing can be counted.
+    """
     train, run = config.train, config.run
     local = Local(train.batch_size, train.epochs, train.lr, bool(train.reshuffle), run.seed)
     limit = REPLAYED_ROUNDS if local.reshuffle else len(ledger.rounds)
@@ -105,6 +108,8 @@ def fairness(
         ranks = ledger.ranks(client, rounds)
         present = np.flatnonzero(ranks[:, 0] > -2)
         held = labels.values[order[client]]
+        if plan_steps(len(held), local.batch_size, local.epochs).steps != ranks.shape[1]:
+            return None
         visited, kept = _count(local, client, held, labels.classes, rounds[present], ranks[present] >= 0)
         counted.append(KeptLabels(client, visited.sum(0).tolist(), kept.sum(0).tolist()))
         dropped += _dropped(client, visited, kept)

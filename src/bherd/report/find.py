@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bherd.errors import InputError
-from bherd.runs.directory import CONFIG, METRICS
+from bherd.runs import directory as names
 
 
 def find_runs(paths: Sequence[Path]) -> list[Path]:
@@ -14,8 +14,8 @@ def find_runs(paths: Sequence[Path]) -> list[Path]:
         below = runs_below(path)
         if not below:
             raise InputError(
-                f"{path} holds no run: expected a folder with {CONFIG} and {METRICS}, or one with such "
-                "folders below; `bherd run` and `bherd compare` make them"
+                f"{path} holds no run: expected a folder with {names.CONFIG}, or one with such folders "
+                "below; `bherd run` and `bherd compare` make them"
             )
         for directory in below:
             found.setdefault(directory.resolve(), directory)
@@ -28,11 +28,4 @@ def runs_below(path: Path) -> list[Path]:
         raise InputError(f"{path} does not exist; give a run directory or a folder with runs")
     if not path.is_dir():
         raise InputError(f"{path} is a file; give a run directory or a folder with runs")
-    if is_run(path):
-        return [path]
-    return sorted(config.parent for config in path.rglob(CONFIG) if is_run(config.parent))
-
-
-def is_run(directory: Path) -> bool:
-    """Whether a folder is a run directory."""
-    return (directory / CONFIG).is_file() and (directory / METRICS).is_file()
+    return names.find_runs(path)

@@ -60,8 +60,8 @@ def _comparison(best: Series, others: Sequence[Series], runs: Sequence[RunRecord
     if gap.samples < 2:
         lead = _points(_final(best, runs).mean - _final(second, runs).mean)
         return (
-            f"{best.label} ends highest, at {100 * top.mean:.2f}% test accuracy, {lead} above {second.label}, but "
-            " one seed says nothing about chance"
+            f"{best.label} ends highest, at {100 * top.mean:.2f}% test accuracy, {lead} above "
+            f"{second.label}, but one seed says nothing about chance"
         )
     level = [best, *(series for series, difference in differences if not _clear(difference))]
     behind = [(series, difference) for series, difference in differences if _clear(difference)]

@@ -221,7 +221,8 @@ def _notes(records: Sequence[RunRecord], runs: Sequence[Run]) -> list[str]:
     if any(shots.all_rounds > len(shots.rounds) for shots in inside):
         least = min(len(shots.rounds) for shots in inside)
         notes.append(
-            f"Of the snapshotted rounds, {least} evenly spread ones a run are shown; snapshots.parquet has all."
+            f"Of the snapshotted rounds, {least} evenly spread ones a run are shown; "
+            "snapshots.parquet has all."
         )
     if any(shots.all_clients > thin.SHOWN_CLIENTS for shots in inside):
         notes.append(f"Snapshots are of the first {thin.SHOWN_CLIENTS} clients of a run.")

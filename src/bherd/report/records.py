@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from bherd.config import Config
 from bherd.errors import DamagedFileError
 from bherd.method import Indices
 from bherd.runs import directory as names
-from bherd.toml import parse_toml
 
 
 @dataclass(frozen=True)
@@ -63,13 +61,13 @@ class RunRecord:
         return values[-1] if values else None
 
     def clients(self) -> pa.Table:
-        return read_table(self.directory, names.CLIENTS, names.CLIENTS_LOG)
+        return names.read_clients(self.directory)
 
     def ledger(self) -> pa.Table:
-        return read_table(self.directory, names.LEDGER, names.LEDGER_LOG)
+        return names.read_ledger(self.directory)
 
     def snapshots(self) -> pa.Table:
-        return read_table(self.directory, names.SNAPSHOTS, names.SNAPSHOTS_LOG)
+        return names.read_table(self.directory, names.SNAPSHOTS_LOG)
 
     def partition(self) -> list[Indices]:
         """The dataset rows of each client, in its order; empty where the file is missing."""
@@ -86,7 +84,6 @@ class RunRecord:
 def read_run(directory: Path) -> RunRecord:
     """A run directory, finished or not."""
     config = names.read_config(directory)
-    tree = parse_toml(directory / names.CONFIG)
     lines = names.read_metrics(directory)
     summary = names.read_summary(directory) or {}
     diverged = [line["round"] for line in lines if line.get("diverged")]
@@ -94,7 +91,7 @@ def read_run(directory: Path) -> RunRecord:
         directory=directory,
         config=config,
         config_text=(directory / names.CONFIG).read_text(encoding="utf-8"),
-        environment={key: str(value) for key, value in tree.get("environment", {}).items()},
+        environment=names.read_environment(directory),
         status=str(summary.get("status", "unfinished")),
         rounds_done=lines[-1]["round"] if lines else 0,
         diverged_at=diverged[0] if diverged else None,
@@ -123,25 +120,6 @@ def _curve(lines: list[dict[str, Any]]) -> Curve:
         curve.seconds.append(clock)
         curve.uplink_bytes.append(sent)
     return curve
-
-
-def read_table(directory: Path, final: str, log: str) -> pa.Table:
-    """A finished Parquet file, or as much of the growing log as is whole; no rows where neither is."""
-    if (directory / final).is_file():
-        try:
-            return pq.read_table(directory / final)
-        except (pa.ArrowException, OSError) as error:
-            raise DamagedFileError(f"{directory / final} is damaged and cannot be read: {error}") from error
-    batches: list[pa.RecordBatch] = []
-    path = directory / log
-    if path.is_file():
-        with pa.OSFile(str(path)) as source:
-            try:
-                for batch in pa.ipc.open_stream(source):
-                    batches.append(batch)  # noqa: PERF402  what was read before a cut is kept
-            except (pa.ArrowException, OSError):
-                pass
-    return pa.Table.from_batches(batches) if batches else pa.table({})
 
 
 def column(table: pa.Table, name: str) -> npt.NDArray[Any]:

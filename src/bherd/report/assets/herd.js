@@ -58,7 +58,7 @@ function labelBars(client, dropped) {
 
 function fairnessPart(run, first) {
   const fair = run.fairness;
-  if (!fair) return el("p", { class: "empty" }, `The labels of the kept samples cannot be counted: ${run.federation.why_not || "the partition of this run is missing"}.`);
+  if (!fair) return el("p", { class: "empty" }, `The labels of the kept samples cannot be counted: ${run.federation.why_not || "the partition of this run is missing or does not fit its ledger"}.`);
   const warned = fair.dropped.slice(0, 8).map((d) => el("li", null, `Client ${d.client} keeps label ${d.label} at ${percent(d.rate, 0)} of its usual rate, below it in ${percent(d.rounds_below, 0)} of the rounds.`));
   const more = fair.dropped.length > 8 ? el("li", null, `… and ${fair.dropped.length - 8} more.`) : null;
   const parts = fair.clients.slice(first, first + PAGE).map((client) => labelBars(client, new Set(fair.dropped.filter((d) => d.client === client.client).map((d) => d.label))));
