@@ -207,3 +207,22 @@ def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
         signal.signal(signal.SIGXFSZ, heeded)
     resume(tmp_path / "run")
     assert contents(tmp_path / "run") == contents(tmp_path / "whole")
+
+
+def test_a_log_is_cut_back_to_its_mark(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    log = files.Log(path, None)
+    log.append(b"one\n")
+    mark = log.commit()
+    log.append(b"two, which no checkpoint knows of\n")
+    log.close()
+    again = files.Log(path, mark)
+    assert path.read_bytes() == b"one\n"
+    again.append(b"2\n")
+    assert again.commit() == files.mark_of(b"one\n2\n")
+    again.close()
+    assert path.read_bytes() == b"one\n2\n"
+    path.write_bytes(b"onE\n2\n")
+    with pytest.raises(InputError, match=r"a\.log is damaged"):
+        files.Log(path, mark)
+    assert path.read_bytes() == b"onE\n2\n"
