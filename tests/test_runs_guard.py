@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bherd.cli import main
 from bherd.errors import InputError
 from bherd.runs import directory as names
 from bherd.runs import files
@@ -41,6 +42,18 @@ def test_a_library_user_is_warned_in_pythons_way(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(names, "environment", lambda: {})
     with pytest.warns(UserWarning, match="other versions"):
         resume(directory)
+
+
+def test_the_command_says_it_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = stopped_run(tmp_path)
+    now = {**names.environment(), "numpy": "99.2"}
+    monkeypatch.setattr(names, "environment", lambda: now)
+    assert main(["resume", str(directory), "--quiet"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert "-> 99.2" in said[0]
 
 
 def test_a_second_process_is_kept_out(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`bherd resume`: continue a run that was stopped or killed."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,5 +32,9 @@ def execute(args: argparse.Namespace) -> int:
         config,
         args.directory,
         args,
-        lambda on_round: resume(args.directory, on_round, workers=args.workers),
+        lambda on_round: resume(args.directory, on_round, workers=args.workers, on_warning=_warn),
     )
+
+
+def _warn(message: str) -> None:
+    sys.stderr.write(f"bherd: {message}\n")
