@@ -33,6 +33,8 @@ PARTITION = "partition.npz"
 MODEL = "model.safetensors"
 CHECKPOINT = "checkpoint.safetensors"
 SUMMARY = "summary.json"
+FEDERATION = "federation"
+"""A folder: what only a networked federation has (its name, keys, logs, rejected replies)."""
 
 FINAL_OF = {CLIENTS_LOG: CLIENTS, LEDGER_LOG: LEDGER, SNAPSHOTS_LOG: SNAPSHOTS}
 """What becomes of each Arrow log when the run has ended."""

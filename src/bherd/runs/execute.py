@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from bherd.config import FREE_TO_CHANGE, Config, to_dict
-from bherd.engines.base import State
+from bherd.engines.base import Engine, State
 from bherd.errors import DamagedFileError, InputError
 from bherd.rounds import run_rounds, start_state
 from bherd.runs import directory as names
@@ -21,11 +21,10 @@ from bherd.runs.files import (
     check_beginning,
     check_whole,
     locked,
+    make_directory,
     mark_of,
     remove,
-    sync_directory,
     temporary,
-    writing,
 )
 from bherd.runs.memory import peak_bytes, start_peak
 from bherd.runs.recorder import LOGS, Recorder, finish, remove_temporaries, tidy, undo, write_summary
@@ -35,6 +34,7 @@ from bherd.tasks.flat import load_buffers, persistent_buffers, unravel
 
 OnRound = Callable[[dict[str, Any]], None]
 OnWarning = Callable[[str], None]
+MakeEngine = Callable[[Session], Engine]
 
 
 class _Run(NamedTuple):
@@ -45,6 +45,7 @@ class _Run(NamedTuple):
     origin: Origin
     partition: Mark
     checkpoint: Checkpoint | None
+    make_engine: MakeEngine | None
 
 
 def run(config: Config, directory: Path, on_round: OnRound | None = None) -> dict[str, Any]:
@@ -58,17 +59,23 @@ def run(config: Config, directory: Path, on_round: OnRound | None = None) -> dic
     return start(prepare(config), directory, on_round)
 
 
-def start(session: Session, directory: Path, on_round: OnRound | None = None) -> dict[str, Any]:
-    """The same for a session that is prepared already."""
+def start(
+    session: Session,
+    directory: Path,
+    on_round: OnRound | None = None,
+    *,
+    make_engine: MakeEngine | None = None,
+) -> dict[str, Any]:
+    """The same for a session that is prepared already, by an engine of your own if you like."""
     check_new(directory)
     origin = Origin(to_dict(session.config), names.environment(), _fingerprint(session))
     with stop_between_rounds() as stop:
-        made = _make_directory(directory)
+        made = make_directory(directory)
         try:
             with locked(directory):
                 check_new(directory)  # another process may have been quicker
                 try:
-                    return _begin(session, directory, origin, stop, on_round)
+                    return _begin(session, directory, origin, stop, on_round, make_engine)
                 except Exception:
                     if not _has_rounds(directory):
                         with suppress(UnwritableError):
@@ -87,6 +94,7 @@ def resume(
     *,
     workers: int | None = None,
     on_warning: OnWarning = warnings.warn,
+    make_engine: MakeEngine | None = None,
 ) -> dict[str, Any]:
     """Continue an unfinished run; a finished one is checked and returned as it is.
 
@@ -95,6 +103,11 @@ def resume(
     told where versions have changed since the run began.
     """
     config, environment = names.read_config(directory), names.read_environment(directory)
+    if make_engine is None and (directory / names.FEDERATION).is_dir():
+        raise InputError(
+            f"{directory} belongs to a networked federation, whose clients keep their own state; "
+            f"continue it with `bherd federation resume {directory}`"
+        )
     with locked(directory):
         summary = names.read_summary(directory)
         if summary is not None and summary["status"] != "interrupted":
@@ -119,11 +132,16 @@ def resume(
                 partition = mark_of((directory / names.PARTITION).read_bytes())
             else:
                 partition = names.write_partition(directory, session.task.order)
-            return _continue(_Run(session, directory, origin, partition, checkpoint), stop, on_round)
+            return _continue(
+                _Run(session, directory, origin, partition, checkpoint, make_engine), stop, on_round
+            )
 
 
 def check_new(directory: Path) -> None:
-    """Refuse a directory that holds something already, other than a draft of a killed start."""
+    """Refuse a directory that holds something already.
+
+    A draft of a killed start does no harm, nor do the files of a federation that is about to begin.
+    """
     if directory.is_symlink() and not directory.exists():
         raise InputError(f"{directory} is a link to a folder that does not exist; make it, or choose another")
     if directory.exists() and not directory.is_dir():
@@ -132,7 +150,7 @@ def check_new(directory: Path) -> None:
         inside = {path.name for path in directory.iterdir()} if directory.exists() else set()
     except OSError as error:
         raise InputError(f"{directory} cannot be read: {error.strerror or error}") from error
-    if inside - {temporary(directory / names.CONFIG).name}:
+    if inside - {temporary(directory / names.CONFIG).name, names.FEDERATION}:
         hint = (
             f"continue it with `bherd resume {directory}` or choose another --out"
             if names.CONFIG in inside
@@ -141,30 +159,17 @@ def check_new(directory: Path) -> None:
         raise InputError(f"{directory} is not empty; {hint}")
 
 
-def _make_directory(directory: Path) -> list[Path]:
-    """Make a directory and its parents; returns those that were missing, the innermost first."""
-    made: list[Path] = []
-    with writing(directory):
-        missing = [path for path in (directory, *directory.parents) if not path.exists()]
-        try:
-            for folder in reversed(missing):
-                folder.mkdir(exist_ok=True)
-                made.insert(0, folder)
-                sync_directory(folder.parent)
-        except OSError:
-            with suppress(OSError):
-                for folder in made:
-                    folder.rmdir()
-            raise
-    return made
-
-
 def _begin(
-    session: Session, directory: Path, origin: Origin, stop: Stop, on_round: OnRound | None
+    session: Session,
+    directory: Path,
+    origin: Origin,
+    stop: Stop,
+    on_round: OnRound | None,
+    make_engine: MakeEngine | None,
 ) -> dict[str, Any]:
     names.write_config(directory, session.config, origin.environment)
     partition = names.write_partition(directory, session.task.order)
-    return _continue(_Run(session, directory, origin, partition, None), stop, on_round)
+    return _continue(_Run(session, directory, origin, partition, None, make_engine), stop, on_round)
 
 
 def _continue(run: _Run, stop: Stop, on_round: OnRound | None) -> dict[str, Any]:
@@ -198,7 +203,7 @@ def _finish_rounds(run: _Run, stop: Stop, on_round: OnRound | None) -> dict[str,
         else:
             state, diverged_at = move(run.checkpoint.state, settings.device), run.checkpoint.diverged_at
         if diverged_at is None and state.round < session.schedule.rounds:
-            with closing(session.engine()) as engine:
+            with closing((run.make_engine or Session.engine)(session)) as engine:
                 rounds = run_rounds(engine, session.task, session.method, session.schedule, state)
                 for after, record in stop.until_asked(rounds):
                     line = recorder.add(after, record)

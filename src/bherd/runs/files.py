@@ -206,3 +206,21 @@ def locked(directory: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def make_directory(directory: Path) -> list[Path]:
+    """Make a directory and its parents; returns those that were missing, the innermost first."""
+    made: list[Path] = []
+    with writing(directory):
+        missing = [path for path in (directory, *directory.parents) if not path.exists()]
+        try:
+            for folder in reversed(missing):
+                folder.mkdir(exist_ok=True)
+                made.insert(0, folder)
+                sync_directory(folder.parent)
+        except OSError:
+            with suppress(OSError):
+                for folder in made:
+                    folder.rmdir()
+            raise
+    return made
