@@ -12,6 +12,7 @@ from bherd.config import (
     RunConfig,
     TaskConfig,
     TrainConfig,
+    first_difference,
     from_dict,
     section_of,
     to_dict,
@@ -191,3 +192,11 @@ def test_every_named_method_is_accepted(name: str) -> None:
 def test_did_you_mean() -> None:
     assert did_you_mean("fedavgg", ["fedavg", "fednova"]) == "; did you mean 'fedavg'?"
     assert did_you_mean("xyz", ["fedavg", "fednova"]) == "; known are fedavg, fednova"
+
+
+def test_first_difference_tells_runs_apart_by_what_decides_the_result() -> None:
+    base = Config()
+    assert first_difference(base, base.replace(workers=3, checkpoint_every=7, data_dir="elsewhere")) is None
+    assert first_difference(base.replace(reshuffle=True), base) is None
+    assert first_difference(base, base.replace(rounds=7)) == "train.rounds is 7 here and 100 there"
+    assert first_difference(base, base.replace(participation=1)) is not None

@@ -156,7 +156,8 @@ def first_difference(before: Config, now: Config) -> str | None:
     for section, values in to_dict(now).items():
         for key, value in values.items():
             old = then[section][key]
-            if value is not None and old != value and (section, key) not in FREE_TO_CHANGE:
+            same = old == value and type(old) is type(value)  # 1 is a client, 1.0 is everybody
+            if value is not None and not same and (section, key) not in FREE_TO_CHANGE:
                 return f"{section}.{key} is {value!r} here and {old!r} there"
     return None
 
