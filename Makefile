@@ -10,7 +10,7 @@ WORKERS  ?= 2
 CHECKED  := $(wildcard src tests benchmarks examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint format bench clean
+.PHONY: help setup demo test test-slow browser lint format bench clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,12 +29,19 @@ test: lint  ## Lint, types, and every test that needs neither long time nor netw
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not ($(MARKED))"
 
 # pytest's exit status 5 is 'nothing collected': all right only while no test bears such a mark.
-test-slow: setup  ## The tests marked slow, network, browser or deployment
+test-slow: setup browser  ## The tests marked slow, network, browser or deployment
 	@$(BIN)/python -m pytest -m "$(MARKED)"; status=$$?; \
 	if [ $$status -eq 5 ] && ! grep -rqE 'mark\.(slow|network|browser|deployment)' tests; then \
 		echo "No test is marked slow, network, browser or deployment yet."; exit 0; \
 	fi; \
 	exit $$status
+
+# Debian's and Ubuntu's package; elsewhere, any chromium on the PATH will do.
+browser:  ## Chromium for the tests of the report, if it is missing
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+		apt-get update -q >/dev/null && \
+		apt-get install -y -q --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
+	} || echo "Chromium is missing and could not be installed: the tests marked browser will fail." >&2
 
 lint: setup  ## Check style (ruff), format (ruff) and types (mypy, strict)
 	$(BIN)/ruff check $(CHECKED)
