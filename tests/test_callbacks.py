@@ -93,6 +93,18 @@ def test_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_bherd_run_tracks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from bherd.cli import main
+
+    words = ["run", "--rounds", "2", "--workers", "1", "--quiet", "--out", str(tmp_path / "run")]
+    assert main([*words, "--track", "tensorbored"]) == 2
+    assert "did you mean 'tensorboard'" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+    assert main([*words, "--track", "tensorboard"]) == 0
+    assert list((tmp_path / "run" / "tensorboard").glob("events.out.*"))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_tensorboard_reads_back(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 

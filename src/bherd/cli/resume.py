@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bherd.cli.run import add_output_options, follow
+from bherd.cli.run import add_output_options, add_tracking_option, follow
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
@@ -20,6 +20,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
     parser.add_argument("directory", type=Path, metavar="DIR", help="the run directory")
     parser.add_argument("--workers", type=int, metavar="W", help="clients trained at the same time")
     add_output_options(parser)
+    add_tracking_option(parser)
     parser.set_defaults(execute=execute)
 
 

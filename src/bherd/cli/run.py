@@ -34,7 +34,19 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
     add_config_options(parser, one_run=True)
     parser.add_argument("--out", type=Path, metavar="DIR", help="the run directory (default: runs/NAME)")
     add_output_options(parser)
+    add_tracking_option(parser)
     parser.set_defaults(execute=execute)
+
+
+def add_tracking_option(parser: argparse.ArgumentParser) -> None:
+    """--track, for the commands that run a single federation."""
+    parser.add_argument(
+        "--track",
+        action="append",
+        default=[],
+        metavar="TRACKER",
+        help="also log to tensorboard, mlflow or wandb (offline); can be given several times",
+    )
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:
@@ -56,13 +68,16 @@ def execute(args: argparse.Namespace) -> int:
 
 def follow(config: Config, out: Path, args: argparse.Namespace, work: Any) -> int:
     """Do the work of a run with progress, say how it ended, and turn that into an exit code."""
+    from bherd.callbacks import Callback, following, trackers
     from bherd.cli import EXIT_DIVERGED, EXIT_DONE, EXIT_INTERRUPTED
     from bherd.cli.progress import figures, reporter
 
+    tracking = trackers(args.track)
     with reporter(config.train.rounds, quiet=args.quiet, as_json=args.json) as report:
         report.message(describe(config))
         try:
-            summary = work(report.round)
+            with following([Callback(report.round), *tracking], config, out) as (on_round, keep):
+                summary = keep(work(on_round))
         except KeyboardInterrupt:
             report.close()
             sys.stderr.write(f"bherd: stopped; continue with `bherd resume {out}`\n")
