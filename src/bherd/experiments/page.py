@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bherd.experiments import eta
 from bherd.experiments.claims import speed_claims
+from bherd.experiments.claims_sweeps import sweep_claims
 from bherd.experiments.claims_within import inner_claims
 from bherd.experiments.figure_step import ALPHAS, group
 from bherd.experiments.grid import CASES, STEPS
@@ -26,7 +27,8 @@ def read_all(root: Path) -> list[Results]:
 
 def judge_claims(everything: Sequence[Results]) -> list[Judged]:
     """A row for each claim, from the largest scale at which it could be tested."""
-    by_scale = [[*speed_claims(results), *inner_claims(results)] for results in everything]
+    groups = (speed_claims, sweep_claims, inner_claims)
+    by_scale = [[row for claims in groups for row in claims(results)] for results in everything]
     return [min(rows, key=_preference) for rows in zip(*by_scale, strict=True)]
 
 
@@ -118,8 +120,7 @@ def selection_table(results: Results) -> str:
     """BHerd against its three controls for each case, share and step."""
     lines = [
         f"The SVM at the scale `{results.scale.name}` ({results.scale.svm.title}): BHerd's area under the "
-        "loss curve against three controls with the same step length, the same fixed order and the same seeds; "
-        "p and Cohen's d of the paired differences to the random share.",
+        "loss curve against three controls with the same step length, the same fixed order and seeds; p and Cohen's d of the paired differences to the random share.",
         "",
         "| case | α | step | against FedAvg | against random | p, d | against reversed herding |",
         "|---|---|---|---|---|---|---|",

@@ -49,6 +49,8 @@ def sheet(
 
 def draw_lines(axes: "Axes", results: Results, lines: Sequence[Line], quantity: Quantity) -> None:
     """Curves with their bands; a cross where a method's first run diverged."""
+    from matplotlib.ticker import MaxNLocator
+
     for number, line in enumerate(lines):
         found = results.trajectories.get(line.curve.key)
         if found is None or len(found.rounds) == 0:
@@ -82,6 +84,23 @@ def draw_lines(axes: "Axes", results: Results, lines: Sequence[Line], quantity: 
                 found.rounds[-1], factor * band.mean[-1], "x", color=line.colour, markersize=9, zorder=9
             )
     axes.set_ylabel(LABELS[quantity])
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    if quantity == "accuracy":
+        _limit_accuracy(axes, results, lines)
+
+
+def _limit_accuracy(axes: "Axes", results: Results, lines: Sequence[Line]) -> None:
+    """Leave out the first rounds' climb, and what bands of few seeds have beyond 0 and 100."""
+    means = [
+        found.accuracy.mean
+        for line in lines
+        if (found := results.trajectories.get(line.curve.key)) is not None and len(found.rounds)
+    ]
+    if means:
+        low = 100 * min(float(mean[len(mean) // 20 :].min()) for mean in means)
+        high = 100 * max(float(mean.max()) for mean in means)
+        room = 0.08 * (high - low) + 0.1
+        axes.set_ylim(max(0.0, low - room), min(100.0, high + room))
 
 
 def _label(results: Results, line: Line) -> str:
@@ -113,11 +132,19 @@ def finish(figure: "Figure", panels: "Sequence[Axes]", title: str, caption: str,
             if isinstance(handle, Line2D):
                 handles.setdefault(label, handle)
     figure.suptitle(title, fontsize=11)
-    if handles:
-        figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", ncols=columns, handlelength=3.2
-        )
-    figure.supxlabel(caption, fontsize=7.5, color="#444444")
+    if not handles:
+        figure.supxlabel(caption, fontsize=7.5, color="#444444")
+        return
+    figure.legend(
+        handles.values(),
+        handles.keys(),
+        loc="outside lower center",
+        ncols=columns,
+        handlelength=3.2,
+        fontsize=8,
+        title=caption,
+        title_fontsize=7.5,
+    )
 
 
 def grid_of_cases(

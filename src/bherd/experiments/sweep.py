@@ -6,7 +6,7 @@ from typing import NamedTuple
 from bherd.experiments import style
 from bherd.experiments.experiment import Drawing
 from bherd.experiments.grid import CASES, Case, Curve, Step, controlled, make_curve
-from bherd.experiments.panels import Line, Quantity, draw_lines, finish, limit_loss, sheet
+from bherd.experiments.panels import LABELS, Line, Quantity, draw_lines, finish, limit_loss, sheet
 from bherd.experiments.results import Results
 from bherd.experiments.scales import Scale, Workload
 
@@ -15,12 +15,7 @@ CAPTION = (
     "rows below look like the second,\nthe speed comes from the length of the step "
     "and not from the choice of gradients."
 )
-ROWS = (
-    "BHerd, equation step",
-    "BHerd, amplified step",
-    "FedAvg, same longer step",
-    "random share, same longer step",
-)
+ROWS = ("BHerd, equation step", "BHerd, amplified step", "FedAvg, same step", "random, same step")
 
 
 class Sweep(NamedTuple):
@@ -62,7 +57,7 @@ def sweep_draw(sweep: Sweep, results: Results) -> list[Drawing]:
 
 
 def _sheet(sweep: Sweep, results: Results, workload: Workload, quantity: Quantity) -> Drawing:
-    figure, axes = sheet(len(ROWS), len(CASES), height=1.9)
+    figure, axes = sheet(len(ROWS), len(CASES), height=2.0)
     for column, case in enumerate(CASES):
         grid = [_rows(sweep, workload, case, value) for value in sweep.values(workload)]
         every: list[Line] = []
@@ -73,7 +68,8 @@ def _sheet(sweep: Sweep, results: Results, workload: Workload, quantity: Quantit
             ]
             draw_lines(axes[row][column], results, lines, quantity)
             every += lines
-            axes[row][column].set_title(f"{ROWS[row]} · {style.case_of(case)}", fontsize=8)
+            axes[row][column].set_ylabel(f"{ROWS[row]}\n{LABELS[quantity]}" if column == 0 else "")
+        axes[0][column].set_title(style.case_of(case), fontsize=9)
         panels = [axes[row][column] for row in range(len(ROWS))]
         if quantity == "loss":
             limit_loss(panels, results, every)
