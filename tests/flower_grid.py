@@ -5,11 +5,13 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
+import torch
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid
 from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
+from torch import Tensor, nn
 
 from bherd.config import Config
 from bherd.engines.base import State
@@ -23,6 +25,22 @@ from tiny import tiny_dataset
 
 Handler = Callable[[Message], Message | list[Message] | None]
 FIRST_NODE = 1000
+
+
+class OneVector(nn.Module):
+    """A linear model whose parameters are a single vector."""
+
+    def __init__(self, features: int, classes: int) -> None:
+        super().__init__()
+        self.flat = nn.Parameter(torch.zeros(features * classes))
+        self.classes = classes
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(1) @ self.flat.view(-1, self.classes)
+
+
+def one_vector(shape: tuple[int, ...], classes: int) -> nn.Module:
+    return OneVector(int(np.prod(shape)), classes)
 
 
 def tiny_config(folder: Path, **changes: object) -> Config:

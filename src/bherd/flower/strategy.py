@@ -8,7 +8,7 @@ import torch
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.common.logger import log
 from flwr.serverapp import Grid
-from flwr.serverapp.strategy import Strategy
+from flwr.serverapp.strategy import Result, Strategy
 from torch import nn
 
 from bherd.engines.base import State
@@ -62,6 +62,26 @@ class HerdStrategy(Strategy):
         self._federation: Federation | None = None
         self._letters: list[tuple[Seat, Message]] = []
         self._chosen: list[int] = []
+        self._leading = False
+
+    def start(
+        self,
+        grid: Grid,
+        initial_arrays: ArrayRecord,
+        num_rounds: int = 3,
+        timeout: float = 3600,
+        train_config: ConfigRecord | None = None,
+        evaluate_config: ConfigRecord | None = None,
+        evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
+    ) -> Result:
+        """Flower's loop over the rounds; only here to know that no wrapper stands in between."""
+        self._leading = True
+        try:
+            return super().start(
+                grid, initial_arrays, num_rounds, timeout, train_config, evaluate_config, evaluate_fn
+            )
+        finally:
+            self._leading = False
 
     def summary(self) -> None:
         method = self._terms.method
@@ -73,6 +93,11 @@ class HerdStrategy(Strategy):
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
         del server_round, config
+        if not self._leading:
+            raise InputError(
+                "HerdStrategy is wrapped in another strategy, such as one for differential privacy, which "
+                "would take sums of gradients for models: wrap FedAvg and use the weights form instead"
+            )
         terms = self._terms
         if self._federation is None:
             names = {slot.name for slot in (*terms.layout.parameters, *terms.layout.buffers)}
