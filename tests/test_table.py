@@ -123,7 +123,7 @@ def test_a_tenth_at_the_amplified_step_does_not_converge() -> None:
     [("mnist", 0.03, 3, 1.5, 0.6), ("cifar10", 0.02, 4, 2.2, 0.15)],
 )
 def test_the_cnn_learns(name: str, lr: float, rounds: int, loss: float, accuracy: float) -> None:
-    """2,000 samples, two clients, a few rounds: the best of them is well away from guessing (2.303 and 0.1)."""
+    """2,000 samples, two clients, a few rounds: the best is well away from guessing (2.303 and 0.1)."""
     data = dataset(name)
     some = data._replace(
         x_train=data.x_train[:2000],
