@@ -3,31 +3,47 @@
 The module's parameters are views of one vector, and before each backward pass their `.grad` are set
 to views of one row of the trace, so that autograd writes the raveled gradient where it belongs and
 nothing is copied.
+
+A module of which we know that it treats every sample for itself (`separable`) is trained by halves of
+a batch, whose gradients add up to the batch's. Two threads may then share a client's work, and no bit
+depends on whether they do. Its images are laid out with the channels last, which makes pooling several
+times faster.
 """
 
 import copy
+from concurrent.futures import Executor
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from bherd.client import Training
 from bherd.tasks.flat import load_buffers, pieces, ravel, ravel_buffers, trainable
 from bherd.tasks.models import Model
 from bherd.tasks.task import Plan, batches
 
+_EACH_FOR_ITSELF = (nn.Conv2d, nn.Linear, nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, nn.Flatten, nn.Tanh, nn.GELU)
+_SMALLEST_HALF = 16
+
+
+def separable(module: nn.Module) -> bool:
+    """Whether the output of each sample depends on that sample alone, whatever its memory layout."""
+    return type(module) is nn.Sequential and all(type(layer) in _EACH_FOR_ITSELF for layer in module)
+
 
 class FlatModule:
     """A private copy of a model's module whose parameters are views of `self.flat`, of shape (d,)."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, flat: Tensor | None = None) -> None:
         self.model = model
         self.module = copy.deepcopy(model.module)
-        self.flat = ravel(self.module)
+        self.flat = ravel(self.module) if flat is None else flat
+        self.separable = separable(self.module)
         self._parameters = [p for _, p in trainable(self.module)]
         for p, piece in zip(self._parameters, pieces(self.module, self.flat), strict=True):
             p.data = piece.view_as(p)
         self._weights = [p for p in self._parameters if p.ndim > 1]
+        self._twin: FlatModule | None = None
 
     def load(self, params: Tensor, buffers: Tensor | None) -> None:
         """Move to these parameters and buffers."""
@@ -43,8 +59,9 @@ class FlatModule:
         offset: Tensor | None,
         lr: float,
         keep_trace: bool,
+        assistant: Executor | None = None,
     ) -> Training:
-        """Local SGD from where the module stands."""
+        """Local SGD from where the module stands; with an assistant, half of every batch is its work."""
         self.module.train()
         rows = self.flat.new_zeros((plan.steps if keep_trace else 1, len(self.flat)))
         total = torch.zeros_like(self.flat)
@@ -53,7 +70,7 @@ class FlatModule:
             row = rows[step if keep_trace else 0]
             if not keep_trace:
                 row.zero_()
-            loss += self._backward(inputs, targets, row)
+            loss += self._gradient(inputs, targets, row, assistant)
             if offset is not None:
                 row += offset
             if not keep_trace:
@@ -62,13 +79,48 @@ class FlatModule:
         gradients = rows if keep_trace else total
         return Training(gradients, plan.steps, float(loss) / plan.steps, ravel_buffers(self.module))
 
-    def _backward(self, inputs: Tensor, targets: Tensor, row: Tensor) -> Tensor:
+    def _gradient(self, inputs: Tensor, targets: Tensor, row: Tensor, assistant: Executor | None) -> Tensor:
         """Put the gradient of one batch into `row`, which is zero, and return the batch's loss."""
+        count = len(targets)
+        half = count // 2
+        if not self.separable or half < _SMALLEST_HALF:
+            return self._backward(inputs, targets, row, 1.0)
+        halves = inputs[:half], targets[:half], inputs[half:], targets[half:]
+        shares = half / count, (count - half) / count
+        if assistant is None:
+            loss = self._backward(halves[0], halves[1], row, shares[0])
+            return loss + self._backward(halves[2], halves[3], row, shares[1], again=True)
+        if self._twin is None:
+            self._twin = FlatModule(self.model, self.flat)
+        other = torch.zeros_like(row)
+        second = assistant.submit(self._twin._backward, halves[2], halves[3], other, shares[1], again=True)
+        loss = self._backward(halves[0], halves[1], row, shares[0])
+        loss = loss + second.result()
+        row += other
+        return loss
+
+    def _backward(
+        self, inputs: Tensor, targets: Tensor, row: Tensor, share: float, again: bool = False
+    ) -> Tensor:
+        """Add a part's share of the batch's gradient to `row`; return its share of the loss."""
         for p, piece in zip(self._parameters, pieces(self.module, row), strict=True):
             p.grad = piece.view_as(p)
-        loss = self.model.loss(self.module(inputs), targets) + self._penalty()
+        loss = self.model.loss(self.module(self._laid_out(inputs)), targets)
+        if share != 1.0:
+            loss = share * loss
+        if not again:
+            loss = loss + self._penalty()
         torch.autograd.backward(loss)
         return loss.detach()
+
+    def _laid_out(self, x: Tensor) -> Tensor:
+        """Images with the channels last, where the module does not mind."""
+        if not self.separable or x.ndim != 4:
+            return x
+        if x.shape[1] > 1:
+            return x.contiguous(memory_format=torch.channels_last)
+        count, _, height, width = x.shape
+        return x.as_strided((count, 1, height, width), (height * width, 1, width, 1))
 
     def _penalty(self) -> Tensor | float:
         if self.model.decay == 0.0:
@@ -80,7 +132,7 @@ class FlatModule:
     def loss_and_hits(self, x: Tensor, y: Tensor) -> tuple[float, int]:
         """Summed loss without penalty, and correct predictions, of one chunk of samples."""
         self.module.eval()
-        outputs = self.module(x)
+        outputs = self.module(self._laid_out(x))
         loss = float(self.model.loss(outputs, y)) * len(y)
         return loss, int(self.model.hits(outputs, y))
 

@@ -7,14 +7,14 @@ over clients or samples has a fixed order, so that results do not depend on the 
 
 import queue
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from bherd.client import Outcome, Train, Training, client_round
-from bherd.engines.autograd import FlatModule
+from bherd.engines.autograd import FlatModule, separable
 from bherd.engines.base import Engine, Evaluation, Local, State
 from bherd.engines.linear import Linear, Split, penalty
 from bherd.engines.linear_compiled import CompiledLinear, pays
@@ -38,7 +38,8 @@ class SimulateEngine(Engine):
         self.task, self.method, self.local = task, method, local
         self._linear = linear_of(task)
         self._draws = self._linear is None and draws_random_numbers(task)
-        workers = max(1, workers)
+        self._separable = self._linear is None and separable(task.model.module)
+        self._workers = workers = max(1, workers)
         self._modules: queue.SimpleQueue[FlatModule] = queue.SimpleQueue()
         if self._linear is None:
             for _ in range(workers):
@@ -48,10 +49,10 @@ class SimulateEngine(Engine):
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
 
     def run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:
-        def run(client: int) -> Outcome:
+        def run(client: int, assistant: Executor | None = None) -> Outcome:
             return client_round(
                 self.method,
-                self._trainer(state, client),
+                self._trainer(state, client, assistant),
                 client=client,
                 weight=self.task.size(client),
                 params=state.params,
@@ -67,9 +68,19 @@ class SimulateEngine(Engine):
         largest = max(self.task.size(client) for client in clients) * len(state.params)
         if largest < _WORTH_A_THREAD:
             return [run(client) for client in clients]
-        return self._map(run, clients)
+        shared = self._to_share(len(clients))
+        outcomes = self._map(run, clients[: len(clients) - shared])
+        return outcomes + [run(client, self._pool) for client in clients[len(outcomes) :]]
 
-    def _trainer(self, state: State, client: int) -> Train:
+    def _to_share(self, clients: int) -> int:
+        """How many clients are left when all workers have had the same number of them.
+
+        If their batches can be divided, they are trained one after the other by two workers each.
+        """
+        left = clients % self._workers
+        return left if self._separable and 2 * left <= self._workers else 0
+
+    def _trainer(self, state: State, client: int, assistant: Executor | None) -> Train:
         task, local, round = self.task, self.local, state.round + 1
         plan = plan_steps(task.size(client), local.batch_size, local.epochs)
 
@@ -82,7 +93,7 @@ class SimulateEngine(Engine):
                 module.load(params, state.buffers)
                 x, y = task.samples(client)
                 if not self._draws:
-                    return module.train(plan, x, y, shuffle, offset, local.lr, keep_trace)
+                    return module.train(plan, x, y, shuffle, offset, local.lr, keep_trace, assistant)
                 with torch.random.fork_rng():
                     local.seed_torch(round, client)
                     return module.train(plan, x, y, shuffle, offset, local.lr, keep_trace)
