@@ -120,7 +120,8 @@ def selection_table(results: Results) -> str:
     """BHerd against its three controls for each case, share and step."""
     lines = [
         f"The SVM at the scale `{results.scale.name}` ({results.scale.svm.title}): BHerd's area under the "
-        "loss curve against three controls with the same step length, the same fixed order and seeds; p and Cohen's d of the paired differences to the random share.",
+        "loss curve against three controls with the same step length, the same fixed order and seeds; "
+        "p and Cohen's d of the paired differences to the random share.",
         "",
         "| case | α | step | against FedAvg | against random | p, d | against reversed herding |",
         "|---|---|---|---|---|---|---|",
