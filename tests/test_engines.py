@@ -10,6 +10,7 @@ from bherd import Config, methods, simulate
 from bherd.names import METHOD_NAMES
 from bherd.tasks.task import Task
 from tiny import CATALOGUE, Run, federate, tiny_task
+from user_models import Jealous
 
 MODELS = ["svm", "logistic", "mlp", "cnn", "user_models:batch_norm", "user_models:dropout"]
 
@@ -118,6 +119,13 @@ def test_a_run_does_not_depend_on_torchs_own_generator() -> None:
     assert_identical(*runs)
     other = federate(task, methods.fedavg(), workers=2, seed=7)
     assert not torch.allclose(other.params, runs[0].params)
+
+
+def test_clients_that_draw_from_torchs_generator_are_trained_one_by_one() -> None:
+    """The generator is one for all threads: two clients at once would take each other's numbers."""
+    Jealous.most = 0
+    federate(tiny_task("user_models:Jealous"), methods.fedavg(), workers=3, rounds=1)
+    assert Jealous.most == 1
 
 
 def test_the_whole_way_from_a_configuration() -> None:
