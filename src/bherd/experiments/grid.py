@@ -2,7 +2,7 @@
 
 A `Curve` is a configuration without a seed: one line of a figure. Settings that cannot change its
 result are put into one standard form, so that two figures which need the same run share it; the key
-of a curve is a hash of that form.
+of a curve is a hash of what that form sets, so that a setting which bherd learns later changes no key.
 """
 
 import hashlib
@@ -35,10 +35,15 @@ class Curve:
     @property
     def key(self) -> str:
         """Twelve hex digits that name the configuration, whatever its seed."""
-        tree = to_dict(self.config)
-        for section, names in _WITHOUT_INFLUENCE.items():
-            for name in names:
-                del tree[section][name]
+        default = to_dict(Config())
+        tree = {
+            section: {
+                name: value
+                for name, value in values.items()
+                if name not in _WITHOUT_INFLUENCE.get(section, ()) and value != default[section][name]
+            }
+            for section, values in to_dict(self.config).items()
+        }
         return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:12]
 
     def seeded(self, seed: int) -> Config:
