@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import bherd.engines.simulate
 from bherd import Config, methods, simulate
 from bherd.names import METHOD_NAMES
 from bherd.tasks.task import Task
@@ -13,6 +14,12 @@ from tiny import CATALOGUE, Run, federate, tiny_task
 from user_models import Jealous
 
 MODELS = ["svm", "logistic", "mlp", "cnn", "user_models:batch_norm", "user_models:dropout"]
+
+
+@pytest.fixture(autouse=True)
+def small_clients_are_worth_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiny federations would be trained in one thread; here they are to be trained in several."""
+    monkeypatch.setattr(bherd.engines.simulate, "_WORTH_A_THREAD", 0)
 
 
 def assert_same_results(one: Run, other: Run, rtol: float, atol: float) -> None:
