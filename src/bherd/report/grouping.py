@@ -52,9 +52,10 @@ def group(runs: Sequence[RunRecord]) -> Grouping:
 
 def _task_group(runs: Sequence[RunRecord], members: list[int], label: str, repeated: set[int]) -> TaskGroup:
     varying = [name for name in _SETTINGS if len({_setting(runs[i], name) for i in members}) > 1]
+    mixed = len({bool(runs[i].config.train.reshuffle) for i in members}) > 1
     found: dict[str, dict[int, int]] = {}
     for index in members:
-        seeds = found.setdefault(_series_label(runs[index], varying), {})
+        seeds = found.setdefault(_series_label(runs[index], varying, mixed), {})
         if seeds.setdefault(runs[index].config.run.seed, index) != index:
             repeated.add(index)
     series = [Series(name, [seeds[seed] for seed in sorted(seeds)]) for name, seeds in found.items()]
@@ -62,11 +63,12 @@ def _task_group(runs: Sequence[RunRecord], members: list[int], label: str, repea
     return TaskGroup(label, central, series)
 
 
-def _series_label(run: RunRecord, varying: list[str]) -> str:
+def _series_label(run: RunRecord, varying: list[str], mixed: bool) -> str:
+    """The method, what it does against its habit where others do not, and the settings that vary."""
     parts = [method_label(run.config)]
     method = run.config.method
     usual = by_name(method.name, method.alpha, method.step, method.server_lr).reshuffle
-    if run.config.train.reshuffle not in (None, usual):
+    if mixed and run.config.train.reshuffle not in (None, usual):
         parts.append("reshuffled" if run.config.train.reshuffle else "not reshuffled")
     parts += [f"{name}={_setting(run, name):g}" for name in varying]
     return ", ".join(parts)

@@ -184,14 +184,18 @@ def _title(tasks: Sequence[Task]) -> str:
 
 
 def _target(task: TaskGroup, records: Sequence[RunRecord]) -> float:
-    """The highest whole percent of accuracy that every method that did not diverge ends at, on average."""
+    """The highest whole percent of accuracy that every method ends at, on average.
+
+    Methods that diverged, or that end more than a tenth below the best, do not count.
+    """
     finals = []
     for series in task.series:
         values = [records[i].final_accuracy for i in series.runs if records[i].diverged_at is None]
         known = [value for value in values if value is not None]
         if known:
             finals.append(float(np.mean(known)))
-    return math.floor(100 * min(finals)) / 100 if finals else 0.5
+    near = [final for final in finals if final >= 0.9 * max(finals)]
+    return math.floor(100 * min(near)) / 100 if near else 0.5
 
 
 def _notes(records: Sequence[RunRecord], runs: Sequence[Run]) -> list[str]:

@@ -8,7 +8,7 @@ const AXES = [
   { key: "uplink_bytes", name: "Uplink bytes", short: "bytes" },
 ];
 const COLOURS = 7;
-const DASHES = ["", "9 4", "2 3", "10 3 2 3", "5 3", "1 4", "14 4 4 4", "4 6"];
+const DASHES = ["", "9 4", "2.5 2.5", "10 3 2 3", "5 3", "7 2", "14 4 4 4", "3 5"];
 
 const state = { task: 0, hidden: new Set(), axis: 0, log: false, loss: "train_loss", target: 0.5 };
 
@@ -25,7 +25,7 @@ function colourClass(index) {
 }
 
 function dash(index) {
-  return DASHES[(index + Math.floor(index / COLOURS)) % DASHES.length];
+  return DASHES[((index % COLOURS) + 3 * Math.floor(index / COLOURS)) % DASHES.length];
 }
 
 function visibleSeries() {

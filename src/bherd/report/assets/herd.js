@@ -42,14 +42,14 @@ function labelBars(client, dropped) {
   const taken = client.kept.reduce((a, b) => a + b, 0) || 1;
   const shares = client.visited.map((count, i) => [count / held, client.kept[i] / taken]);
   const most = Math.max(...shares.flat(), 0.01);
-  const [width, height, base] = [260, 96, 82];
+  const [width, height, base] = [200, 92, 78];
   const slot = width / classes;
   const root = svg("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Client ${client.client}: ${shares.map(([a, b], i) => `label ${i}: ${percent(a, 0)} held, ${percent(b, 0)} of kept`).filter((_, i) => client.visited[i]).slice(0, 12).join("; ")}` });
   shares.forEach(([a, b], i) => {
     const words = `label ${i}: ${percent(a, 1)} of the samples visited, ${percent(b, 1)} of those kept`;
     root.append(
-      svg("rect", { class: dropped.has(i) ? "dropped" : "taken", x: i * slot + slot * 0.22, width: slot * 0.56, y: base - (70 * b) / most, height: (70 * b) / most }, svg("title", null, words)),
-      svg("rect", { class: "held", x: i * slot + slot * 0.1, width: slot * 0.8, y: base - (70 * a) / most, height: (70 * a) / most }, svg("title", null, words)),
+      svg("rect", { class: dropped.has(i) ? "dropped" : "taken", x: i * slot + slot * 0.22, width: slot * 0.56, y: base - (68 * b) / most, height: (68 * b) / most }, svg("title", null, words)),
+      svg("rect", { class: "held", x: i * slot + slot * 0.1, width: slot * 0.8, y: base - (68 * a) / most, height: (68 * a) / most }, svg("title", null, words)),
     );
     if (classes <= 12) root.append(svg("text", { x: (i + 0.5) * slot, y: height - 2, "text-anchor": "middle" }, i));
   });

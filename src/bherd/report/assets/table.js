@@ -11,15 +11,15 @@ function reachedAt(run) {
 function toTarget(series, key, text) {
   const runs = runsOf(series);
   const hits = runs.map((run) => [run, reachedAt(run)]).filter(([, at]) => at >= 0).map(([run, at]) => run.curve[key][at]);
-  if (!hits.length) return ["never", null];
+  if (!hits.length) return ["never"];
   const [low, high] = extent(hits);
   const partly = hits.length < runs.length ? `${hits.length} of ${runs.length} seeds` : null;
   const range = low < high ? `${text(low)} – ${text(high)}` : null;
-  return [text(mean(hits)), [partly, range].filter(Boolean).join(", ") || null];
+  return [text(mean(hits)), partly, range];
 }
 
 function finalCell(series) {
-  if (series.final_mean === null) return ["not measured", null];
+  if (series.final_mean === null) return ["not measured"];
   const spread = series.final_half_width === null ? plural(series.runs.length, "seed") : `± ${(100 * series.final_half_width).toFixed(2)} (${plural(series.runs.length, "seed")})`;
   return [percent(series.final_mean), spread];
 }
@@ -48,7 +48,7 @@ function timeCell(series) {
 
 function memoryCell(series) {
   const known = runsOf(series).map((run) => run.peak_memory_bytes).filter((value) => value !== null);
-  return known.length ? [bytes(Math.max(...known)), null] : ["not measured", null];
+  return known.length ? [bytes(Math.max(...known))] : ["not measured"];
 }
 
 const COLUMNS = [
@@ -62,7 +62,7 @@ const COLUMNS = [
 ];
 
 function cell(name, content) {
-  const inner = content instanceof Node ? content : el("div", null, content[0], content[1] ? el("small", null, content[1]) : null);
+  const inner = content instanceof Node ? content : el("div", null, content[0], content.slice(1).filter(Boolean).map((line) => el("small", null, line)));
   return el("td", { role: "cell", "data-label": name }, inner);
 }
 
@@ -94,7 +94,7 @@ function buildTable(onTarget) {
       "div",
       { class: "controls" },
       el("label", { for: "target" }, "Target accuracy", input, "%"),
-      el("span", { class: "hint", id: "target-help" }, "At first the highest whole percent that every method that did not diverge ends at. Small print: range over the seeds; ± is the 95% interval."),
+      el("span", { class: "hint", id: "target-help" }, "At first the highest whole percent that every method ends at, those left out that diverged or end more than a tenth below the best. Small print: range over the seeds; ± is the 95% interval."),
     ),
     el(
       "div",
