@@ -12,7 +12,7 @@ from flwr.serverapp import Grid, ServerApp
 
 from bherd.config import Config
 from bherd.engines import Engine
-from bherd.errors import DamagedFileError, InputError
+from bherd.errors import BherdError, DamagedFileError, InputError
 from bherd.flower.engine import FlowerEngine, new_name
 from bherd.flower.gate import Rejection
 from bherd.flower.settings import Rules, read_run_config
@@ -23,6 +23,7 @@ from bherd.session import Session, prepare
 
 NAME = "federation.json"
 REJECTIONS = "rejections.jsonl"
+OUTCOME = "outcome.json"
 
 app = ServerApp()
 
@@ -32,7 +33,13 @@ def main(grid: Grid, context: Context) -> None:
     """Run the federation that the run configuration describes, or go on with an unfinished one."""
     config, rules = read_run_config(context.run_config)
     directory = Path(rules.out) if rules.out else Path("runs") / f"flower-{context.run_id}"
-    summary = run_federation(grid, config, rules, directory)
+    try:
+        summary = run_federation(grid, config, rules, directory)
+    except BherdError as error:
+        if (directory / names.FEDERATION).is_dir():
+            content = json.dumps({"error": str(error)}).encode()
+            write_atomically(directory / names.FEDERATION / OUTCOME, content)
+        raise
     log(INFO, "%s after %d rounds: %s", summary["status"], summary["rounds_done"], directory)
 
 
