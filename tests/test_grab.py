@@ -7,13 +7,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from oracle import exact_grab, fractions_of, naive_grab
 
 import bherd
 from bherd.errors import InputError
 from bherd.selectors import grab
 from bherd.selectors.grab import balanced
 from bherd.streams import stream
+from oracle import exact_grab, fractions_of, naive_grab
 
 Trace = npt.NDArray[np.float64]
 DTYPES = [torch.float32, torch.float64]

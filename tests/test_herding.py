@@ -9,13 +9,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from oracle import exact_herding, fractions_of, naive_herding
 
 import bherd
 from bherd.errors import InputError
 from bherd.selectors import herding
 from bherd.selectors.herding import herding_order
 from bherd.streams import stream
+from oracle import exact_herding, fractions_of, naive_herding
 
 Trace = npt.NDArray[np.float64]
 DTYPES = [torch.float32, torch.float64]
