@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +14,15 @@ from bherd.errors import BherdError
 from bherd.method import Indices, Method, Report
 from bherd.snapshots import Snapshot, take
 
+_COLUMNS = 4096
+
 
 class DivergedError(BherdError):
     """Local training produced NaN or infinity."""
+
+
+Replay = Callable[[Indices], tuple[Tensor, float]]
+"""kept indices -> sum of the kept gradients, ||mean of the kept - mean of all||"""
 
 
 class Training(NamedTuple):
@@ -27,6 +34,8 @@ class Training(NamedTuple):
     loss: float
     """Mean of the batch losses along the way."""
     buffers: Tensor | None = None
+    replay: Replay | None = None
+    """Given where `gradients` only stand for the true ones: trains again to sum the kept ones."""
 
 
 Train = Callable[[Tensor, Tensor | None, bool], Training]
@@ -80,7 +89,8 @@ def client_round(
         kept_sum, distance = total, 0.0
     else:
         kept = selector.select(trained.gradients, stream)
-        kept_sum, distance = _kept_sum(trained.gradients, kept)
+        sum_of = trained.replay or partial(_kept_sum, trained.gradients)
+        kept_sum, distance = sum_of(kept)
     extra = None
     if correction.stateful:
         own, extra = correction.finish(own, shared, kept_sum / len(kept))
@@ -89,7 +99,8 @@ def client_round(
     shot = None
     if snapshot:
         traced = trained.gradients.ndim == 2
-        shot = take(trained.gradients if traced else train(params, offset, True).gradients)
+        seen = trained.gradients if traced else train(params, offset, True).gradients
+        shot = take(seen.to(torch.promote_types(seen.dtype, torch.float32)))
     return Outcome(report, own, kept, trained.loss, distance, selecting - begin, end - selecting, shot)
 
 
@@ -99,5 +110,11 @@ def _kept_sum(trace: Tensor, kept: Indices) -> tuple[Tensor, float]:
     weights = np.zeros((2, steps))
     weights[0, kept] = 1.0
     weights[1] = weights[0] / len(kept) - 1.0 / steps
-    kept_sum, difference = torch.from_numpy(weights).to(trace) @ trace
+    wide = torch.promote_types(trace.dtype, torch.float32)
+    factors = torch.from_numpy(weights).to(device=trace.device, dtype=wide)
+    if wide == trace.dtype:
+        kept_sum, difference = factors @ trace
+    else:
+        blocks = torch.split(trace, _COLUMNS, dim=1)
+        kept_sum, difference = torch.cat([factors @ block.to(wide) for block in blocks], dim=1)
     return kept_sum, float(torch.linalg.vector_norm(difference))

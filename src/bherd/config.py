@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from bherd.errors import InputError
 from bherd.names import METHOD_NAMES, did_you_mean
+from bherd.sizes import parse_size
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,10 @@ class RunConfig:
     """Picture the gradients of every k-th round for the report; 0: never."""
     ledger: bool = True
     """Whether the selection of every step is recorded; ledger.parquet has no rows without it."""
+    store: Literal["auto", "memory", "half", "disk", "sketch"] = "auto"
+    """Where local gradients wait for their selection; auto: memory, or disk beyond the limit."""
+    memory: str | None = None
+    """The most memory to use, such as 2GB; unset: 80% of what is free."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +148,12 @@ def from_dict(tree: Mapping[str, Any], source: str = "configuration") -> Config:
     return Config(**parts)
 
 
-FREE_TO_CHANGE = {("run", "workers"), ("run", "checkpoint_every"), ("task", "data_dir")}
+FREE_TO_CHANGE = {
+    ("run", "workers"),
+    ("run", "checkpoint_every"),
+    ("run", "memory"),
+    ("task", "data_dir"),
+}
 """Settings that change no result, so that a run may go on with other values of them."""
 
 
@@ -242,6 +252,8 @@ def _check(config: Config) -> None:
     ):
         _require(count >= 0, f"{name} is {count}, but it must not be negative")
     _check_participation(train.participation, task.clients)
+    if run.memory is not None:
+        parse_size(run.memory)
 
 
 def _check_participation(participation: int | float, clients: int) -> None:

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import torch
 
-from bherd import methods
+from bherd import memory, methods
 from bherd.config import Config
 from bherd.engines import Engine, Local, ReferenceEngine, SimulateEngine
 from bherd.errors import InputError
 from bherd.method import Method
 from bherd.rounds import Schedule
+from bherd.stores import Store
 from bherd.tasks.datasets import load_dataset
 from bherd.tasks.task import Task, build_task
 
@@ -26,13 +27,15 @@ class Session(NamedTuple):
     method: Method
     schedule: Schedule
     local: Local
+    store: Store | None = None
+    """Where gradients wait for their selection; None: in memory."""
 
     def engine(self) -> Engine:
         """The engine that the configuration asks for."""
         if self.config.run.engine == "reference":
             return ReferenceEngine(self.task, self.method, self.local)
         workers = min(self.config.run.workers, self.task.clients)
-        return SimulateEngine(self.task, self.method, self.local, workers)
+        return SimulateEngine(self.task, self.method, self.local, workers, self.store)
 
 
 def prepare(config: Config, *, task: Task | None = None, method: Method | None = None) -> Session:
@@ -61,7 +64,8 @@ def prepare(config: Config, *, task: Task | None = None, method: Method | None =
     local = Local(
         train.batch_size, train.epochs, train.lr, reshuffle, config.run.seed, config.run.snapshot_every
     )
-    return Session(config, task, method, schedule, local)
+    store = memory.choose_store(config, task, method)
+    return Session(config, task, method, schedule, local, store)
 
 
 def resolve(config: Config) -> Config:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bherd.client import Training
+from bherd.stores import Rows
 from bherd.tasks.flat import load_buffers, pieces, ravel, ravel_buffers, trainable
 from bherd.tasks.models import Model
 from bherd.tasks.task import Plan, batches
@@ -58,26 +58,27 @@ class FlatModule:
         shuffle: np.random.Generator | None,
         offset: Tensor | None,
         lr: float,
-        keep_trace: bool,
+        rows: Rows,
         assistant: Executor | None = None,
-    ) -> Training:
-        """Local SGD from where the module stands; with an assistant, half of every batch is its work."""
+    ) -> float:
+        """Local SGD from where the module stands; returns the mean of the batch losses.
+
+        With an assistant, half of every batch is its work.
+        """
         self.module.train()
-        rows = self.flat.new_zeros((plan.steps if keep_trace else 1, len(self.flat)))
-        total = torch.zeros_like(self.flat)
         loss = torch.zeros((), dtype=self.flat.dtype, device=self.flat.device)
         for step, (inputs, targets) in enumerate(batches(plan, x, y, shuffle)):
-            row = rows[step if keep_trace else 0]
-            if not keep_trace:
-                row.zero_()
+            row = rows.row(step)
             loss += self._gradient(inputs, targets, row, assistant)
             if offset is not None:
                 row += offset
-            if not keep_trace:
-                total += row
             self.flat.add_(row, alpha=-lr)
-        gradients = rows if keep_trace else total
-        return Training(gradients, plan.steps, float(loss) / plan.steps, ravel_buffers(self.module))
+            rows.done(step)
+        return float(loss) / plan.steps
+
+    def buffers(self) -> Tensor | None:
+        """The module's buffers as they are now."""
+        return ravel_buffers(self.module)
 
     def _gradient(self, inputs: Tensor, targets: Tensor, row: Tensor, assistant: Executor | None) -> Tensor:
         """Put the gradient of one batch into `row`, which is zero, and return the batch's loss."""

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from torch import Tensor
 
-from bherd.client import Training
 from bherd.method import Indices
+from bherd.stores import Rows
 from bherd.tasks.task import Plan
 
 Split = Literal["train", "test"]
@@ -30,9 +30,9 @@ class Linear(ABC):
         params: Tensor,
         offset: Tensor | None,
         lr: float,
-        keep_trace: bool,
-    ) -> Training:
-        """Local SGD of one client from `params`."""
+        rows: Rows,
+    ) -> float:
+        """Local SGD of one client from `params`; returns the mean of the batch losses."""
 
     @abstractmethod
     def measure(self, params: Tensor, split: Split, rows: slice) -> tuple[float, int]:

@@ -4,10 +4,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bherd.client import Training
 from bherd.compiled import available
 from bherd.engines import kernels
 from bherd.engines.linear import Linear, Split, all_visits
+from bherd.method import Indices
+from bherd.stores.base import Dense, Rows, Summed
 from bherd.tasks.task import Plan, Task
 
 COMPILED_FROM = 2**23
@@ -38,28 +39,42 @@ class CompiledLinear(Linear):
         params: Tensor,
         offset: Tensor | None,
         lr: float,
-        keep_trace: bool,
-    ) -> Training:
+        rows: Rows,
+    ) -> float:
         task = self._task
         held = task.held(client)
         inputs, scale = self._inputs["train"]
         w = params.numpy().copy()
         number = w.dtype.type
-        rows = np.empty((plan.steps, len(w)), w.dtype) if keep_trace else np.zeros((1, len(w)), w.dtype)
-        loss = self._train(
-            inputs[held],
-            task.y_train[held].numpy(),
-            all_visits(plan, task.size(client), shuffle),
-            plan.batch,
-            w,
-            number(scale),
-            number(task.model.decay),
-            number(lr),
-            np.zeros_like(w) if offset is None else offset.numpy(),
-            rows,
-            keep_trace,
-        )
-        return Training(torch.from_numpy(rows if keep_trace else rows[0]), plan.steps, loss / plan.steps)
+        shift = np.zeros_like(w) if offset is None else offset.numpy()
+
+        def run(visits: Indices, into: kernels.Array, keep_trace: bool) -> float:
+            return self._train(
+                inputs[held],
+                task.y_train[held].numpy(),
+                visits,
+                plan.batch,
+                w,
+                number(scale),
+                number(task.model.decay),
+                number(lr),
+                shift,
+                into,
+                keep_trace,
+            )
+
+        visits = all_visits(plan, task.size(client), shuffle)
+        if isinstance(rows, Dense):
+            loss = run(visits, rows.array.numpy(), True)
+        elif isinstance(rows, Summed):
+            loss = run(visits, rows.total.view(1, -1).numpy(), False)
+        else:
+            loss = 0.0
+            for step in range(plan.steps):
+                batch = visits[step * plan.batch : (step + 1) * plan.batch]
+                loss += run(batch, rows.row(step).view(1, -1).numpy(), True)
+                rows.done(step)
+        return loss / plan.steps
 
     def measure(self, params: Tensor, split: Split, rows: slice) -> tuple[float, int]:
         inputs, scale = self._inputs[split]

@@ -8,8 +8,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bherd.client import Training
 from bherd.engines.linear import Linear, Split
+from bherd.stores import Rows
 from bherd.tasks.task import Plan, Task
 
 Floats = npt.NDArray[np.floating]
@@ -31,8 +31,8 @@ class NumpyLinear(Linear):
         params: Tensor,
         offset: Tensor | None,
         lr: float,
-        keep_trace: bool,
-    ) -> Training:
+        rows: Rows,
+    ) -> float:
         task, derivative = self._task, self._derivative
         x, y = (samples.numpy() for samples in task.samples(client))
         features = x.shape[1]
@@ -41,8 +41,6 @@ class NumpyLinear(Linear):
         weights, bias = w[: outputs * features].reshape(outputs, features), w[outputs * features :]
         shift = None if offset is None else offset.numpy()
         decay, rate = w.dtype.type(task.model.decay), w.dtype.type(lr)
-        rows = np.empty((plan.steps if keep_trace else 1, len(w)), w.dtype)
-        total = np.zeros_like(w)
         moved = np.empty_like(w)
         loss = 0.0
         for step in range(plan.steps):
@@ -54,7 +52,7 @@ class NumpyLinear(Linear):
                 batch = visit[batch]
             inputs = x[batch]
             batch_loss, residual = derivative(inputs @ weights.T + bias, y[batch])
-            gradient = rows[step if keep_trace else 0]
+            gradient = rows.row(step).numpy()
             np.matmul(residual.T, inputs, out=gradient[: outputs * features].reshape(outputs, features))
             residual.sum(0, out=gradient[outputs * features :])
             loss += batch_loss
@@ -64,12 +62,10 @@ class NumpyLinear(Linear):
                 loss += 0.5 * float(decay) * float(flat @ flat)
             if shift is not None:
                 gradient += shift
-            if not keep_trace:
-                total += gradient
             np.multiply(gradient, rate, out=moved)
             w -= moved
-        gradients = torch.from_numpy(rows if keep_trace else total)
-        return Training(gradients, plan.steps, loss / plan.steps)
+            rows.done(step)
+        return loss / plan.steps
 
     def measure(self, params: Tensor, split: Split, rows: slice) -> tuple[float, int]:
         task = self._task

@@ -6,8 +6,9 @@ over clients or samples has a fixed order, so that results do not depend on the 
 """
 
 import queue
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
@@ -19,7 +20,9 @@ from bherd.engines.base import Engine, Evaluation, Local, State
 from bherd.engines.linear import Linear, Split, penalty
 from bherd.engines.linear_compiled import CompiledLinear, pays
 from bherd.engines.linear_numpy import NumpyLinear
-from bherd.method import Method
+from bherd.method import Indices, Method
+from bherd.stores.base import Rows, Store, Summed, SummedTwice
+from bherd.stores.memory import MemoryStore
 from bherd.tasks.task import Task, plan_steps
 
 _CHUNK = 1000
@@ -34,8 +37,11 @@ Answer = TypeVar("Answer")
 class SimulateEngine(Engine):
     """Closed-form gradients for linear models, flat autograd for all others, clients in parallel."""
 
-    def __init__(self, task: Task, method: Method, local: Local, workers: int = 1) -> None:
+    def __init__(
+        self, task: Task, method: Method, local: Local, workers: int = 1, store: Store | None = None
+    ) -> None:
         self.task, self.method, self.local = task, method, local
+        self._store = MemoryStore() if store is None else store
         self._linear = linear_of(task)
         self._draws = self._linear is None and draws_random_numbers(task)
         self._separable = self._linear is None and separable(task.model.module)
@@ -84,23 +90,46 @@ class SimulateEngine(Engine):
         task, local, round = self.task, self.local, state.round + 1
         plan = plan_steps(task.size(client), local.batch_size, local.epochs)
 
-        def train(params: Tensor, offset: Tensor | None, keep_trace: bool) -> Training:
+        def steps(params: Tensor, offset: Tensor | None, rows: Rows) -> tuple[float, Tensor | None]:
             shuffle = local.shuffle(round, client)
             if self._linear is not None:
-                return self._linear.train(client, plan, shuffle, params, offset, local.lr, keep_trace)
+                return self._linear.train(client, plan, shuffle, params, offset, local.lr, rows), None
             module = self._modules.get()
             try:
                 module.load(params, state.buffers)
                 x, y = task.samples(client)
-                if not self._draws:
-                    return module.train(plan, x, y, shuffle, offset, local.lr, keep_trace, assistant)
-                with torch.random.fork_rng():
-                    local.seed_torch(round, client)
-                    return module.train(plan, x, y, shuffle, offset, local.lr, keep_trace)
+                with self._seeded(round, client):
+                    loss = module.train(plan, x, y, shuffle, offset, local.lr, rows, assistant)
+                return loss, module.buffers()
             finally:
                 self._modules.put(module)
 
+        def train(params: Tensor, offset: Tensor | None, keep_trace: bool) -> Training:
+            if not keep_trace:
+                summed = Summed(params)
+                loss, buffers = steps(params, offset, summed)
+                return Training(summed.total, plan.steps, loss, buffers)
+
+            def replay(kept: Indices) -> tuple[Tensor, float]:
+                again = SummedTwice(params, kept)
+                steps(params, offset, again)
+                return again.kept_sum, again.distance()
+
+            traced = self._store.rows(plan.steps, params)
+            loss, buffers = steps(params, offset, traced)
+            return Training(traced.trace, plan.steps, loss, buffers, replay if self._store.replays else None)
+
         return train
+
+    @contextmanager
+    def _seeded(self, round: int, client: int) -> Iterator[None]:
+        """A torch generator of the client's own, where the model draws from it."""
+        if not self._draws:
+            yield
+            return
+        with torch.random.fork_rng():
+            self.local.seed_torch(round, client)
+            yield
 
     def evaluate(self, params: Tensor, buffers: Tensor | None, *, train: bool) -> Evaluation:
         test_loss, accuracy = self._measure(params, buffers, "test")

@@ -48,12 +48,14 @@ def balanced(trace: Tensor) -> Indices:
     double precision and of tau z = tau g - (sum of the gradients so far): no division, so that whole
     numbers give no rounding and a true tie is seen.
     """
-    rows = in_range(trace).cpu().numpy()
+    rows = in_range(trace)
+    wide = torch.promote_types(rows.dtype, torch.float32)
     steps, width = rows.shape
     seen, total, deviation = np.zeros(width), np.zeros(width), np.empty(width)
     views = torch.from_numpy(total), torch.from_numpy(deviation)
     plus: list[int] = []
-    for step, gradient in enumerate(rows):
+    for step, row in enumerate(rows):
+        gradient = row.to(device="cpu", dtype=wide).numpy()
         seen += gradient
         np.multiply(gradient, np.float64(steps), out=deviation)
         deviation -= seen

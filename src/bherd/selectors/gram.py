@@ -23,6 +23,7 @@ def centred_gram(trace: Tensor) -> tuple[Tensor, npt.NDArray[np.float64]]:
     squares could leave the range of floats is rescaled, and read again.
     """
     small = trace.numel() <= _SMALL and trace.device.type == "cpu" and compiled.in_use()
+    small = small and trace.dtype in (torch.float32, torch.float64)
     gram, largest = _compiled(trace) if small else _blockwise(trace)
     if not squares_in_range(largest, trace.dtype):
         trace = in_range(trace)
@@ -42,7 +43,9 @@ def _blockwise(trace: Tensor) -> tuple[Tensor, float]:
     """The Gram matrix of the centred rows, and the largest entry of these; NaN where they overflow."""
     gram = torch.zeros((len(trace), len(trace)), dtype=torch.float64, device=trace.device)
     extremes: list[Tensor] = []
-    for block in torch.split(trace, _COLUMNS, dim=1):
+    wide = torch.promote_types(trace.dtype, torch.float32)
+    for narrow in torch.split(trace, _COLUMNS, dim=1):
+        block = narrow.to(wide)
         centred = block - block.mean(0)
         centred -= centred.mean(0)  # what rounding left of a mean that is large beside the deviations
         extremes.extend(centred.aminmax())
