@@ -8,8 +8,10 @@ from pathlib import Path
 import tomli_w
 
 from bherd.config import Config
+from bherd.errors import InputError
 from bherd.federation import keys
-from bherd.flower.settings import Rules, flat_run_config
+from bherd.flower.settings import Rules, flat_run_config, read_run_config
+from bherd.toml import parse_toml
 
 CONNECTION = "bherd"
 ENVIRONMENT = {
@@ -135,7 +137,7 @@ def write_files(plan: Plan) -> None:
     """Write the Flower app, the connection to the server and, with TLS, the keys that are missing."""
     for folder in (plan.folder, plan.app, plan.home, plan.logs):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_app(plan)
+    write_app(plan, plan.app, out=str(plan.directory))
     connection: dict[str, str | bool] = {"address": plan.address}
     if plan.tls:
         connection["root-certificates"] = str(plan.keys / keys.CA_CERTIFICATE)
@@ -152,9 +154,9 @@ def hosts(plan: Plan) -> list[str]:
     return list(dict.fromkeys([plan.host, "localhost", "127.0.0.1"]))
 
 
-def write_app(plan: Plan) -> None:
+def write_app(plan: Plan, folder: Path, out: str) -> None:
     """The Flower app: bherd's own components and this run's configuration."""
-    rules = replace(plan.rules, out=str(plan.directory))
+    rules = replace(plan.rules, out=out)
     config: dict[str, dict[str, object]] = {}
     for key, value in flat_run_config(plan.config, rules).items():
         section, _, name = key.partition(".")
@@ -180,5 +182,17 @@ def write_app(plan: Plan) -> None:
             }
         },
     }
-    plan.app.mkdir(parents=True, exist_ok=True)
-    (plan.app / "pyproject.toml").write_text(tomli_w.dumps(tree), encoding="utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pyproject.toml").write_text(tomli_w.dumps(tree), encoding="utf-8")
+
+
+def read_plan(directory: Path, port: int) -> Plan:
+    """The plan of a federation that was up before, to run on another port."""
+    path = directory / "federation" / "app" / "pyproject.toml"
+    if not path.is_file():
+        raise InputError(f"{directory} is not the run directory of a federation: it has no {path.name}")
+    tables = parse_toml(path)["tool"]["flwr"]["app"]["config"]
+    flat = {f"{section}.{name}": value for section, table in tables.items() for name, value in table.items()}
+    config, rules = read_run_config(flat)
+    tls = (directory / "federation" / "keys" / keys.SERVER_KEY).exists()
+    return Plan(directory, config, replace(rules, out=""), port, tls=tls)
