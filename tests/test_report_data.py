@@ -73,6 +73,18 @@ def test_clients_that_sat_out_are_marked(tmp_path: Path) -> None:
     assert present.sum(0).tolist() == [2] * 5
 
 
+@pytest.mark.parametrize(("steps", "width"), [(254, 1), (255, 2), (300, 2)])
+def test_cells_are_as_wide_as_the_ranks_need(tmp_path: Path, steps: int, width: int) -> None:
+    config = BASE.replace(clients=2, batch_size=1)
+    (shown,) = payload_of(made_up_run(tmp_path / "run", config, rounds=3, steps=steps)).runs
+    assert shown.herd is not None
+    assert shown.herd.width == width
+    kind = {1: np.uint8, 2: np.uint16}[width]
+    for client in shown.herd.clients:
+        cells = np.frombuffer(base64.b64decode(client.cells), dtype=kind).reshape(3, steps)
+        assert [sorted(row[row > 0].tolist()) for row in cells] == [list(range(1, steps // 2 + 1))] * 3
+
+
 def test_federation_counts_every_sample(runs: Path) -> None:
     (shown,) = payload_of(runs / "fedavg" / "seed-0").runs
     assert shown.federation.sizes == [1000] * 5

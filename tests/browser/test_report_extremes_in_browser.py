@@ -5,9 +5,12 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from bherd.report import build
+from bherd.runs.directory import SNAPSHOTS
+from bherd.runs.execute import run
 from browser.pages import Open
 from report_runs import BASE, made_up_run
 
@@ -88,3 +91,27 @@ def test_many_clients_are_paged(open_page: Open, tmp_path: Path) -> None:
     opened.page.get_by_role("button", name="Later clients").click()
     assert opened.page.locator("#herd canvas").first.get_attribute("aria-label", timeout=5000) is not None
     assert "Client 10" in opened.page.locator("#herd figcaption").first.inner_text()
+
+
+def test_clients_that_sit_out_are_said_to(open_page: Open, tmp_path: Path) -> None:
+    """With 2 of 5 clients a round, choosing a client and moving the round never mixes clients up."""
+    run(BASE.replace(participation=2, rounds=6, snapshot_every=1), tmp_path / "run")
+    rows = pq.read_table(tmp_path / "run" / SNAPSHOTS).to_pylist()
+    opened = open_page(build([tmp_path / "run"], tmp_path / "report.html"))
+    page = opened.page
+    assert page.locator("#herd .ramp").first.get_by_text("sat out").count() == 1
+    for client in (0, 3):
+        page.locator("#inside-client").select_option(label=f"client {client}")
+        for position in range(6):
+            page.locator("#round-slider").evaluate(
+                "(node, value) => { node.value = value; node.dispatchEvent(new Event('input')); }",
+                str(position),
+            )
+            shown = page.locator("#inside-kept").inner_text().partition(":")[2]
+            mine = [row for row in rows if row["round"] == position + 1 and row["client"] == client]
+            if mine:
+                assert [int(step) for step in shown.split(",")] == mine[0]["kept"]
+            else:
+                assert shown == ""
+                words = f"Client {client} sat out in round {position + 1}."
+                assert page.locator("#inside-readout").inner_text() == words

@@ -40,6 +40,9 @@ class Distance:
     mean: list[float | None]
 
 
+_KINDS = (np.uint8, np.uint16, np.uint32)
+
+
 class Ledger:
     """The ledger of one run as arrays, client by client."""
 
@@ -50,13 +53,22 @@ class Ledger:
         self.rank = column(table, "rank").astype(np.int64)
         self.rounds: Indices = np.unique(self.round)
         self.clients: Indices = np.unique(self.client)
+        order = np.argsort(self.client, kind="stable")
+        starts = np.searchsorted(self.client[order], self.clients)
+        self._rows = dict(zip(self.clients.tolist(), np.split(order, starts[1:]), strict=True))
+
+    def steps(self, client: int) -> int:
+        """The number of local steps that a client takes in a round."""
+        return int(self.step[self._rows[client]].max()) + 1
 
     def ranks(self, client: int, rounds: Indices) -> npt.NDArray[np.int64]:
         """(rounds, steps): the rank of each step, -1 where left out, -2 where the client sat out."""
-        mine = np.flatnonzero((self.client == client) & np.isin(self.round, rounds))
-        steps = int(self.step[self.client == client].max()) + 1
-        table = np.full((len(rounds), steps), -2, dtype=np.int64)
-        table[np.searchsorted(rounds, self.round[mine]), self.step[mine]] = self.rank[mine]
+        rows = self._rows[client]
+        place = np.searchsorted(rounds, self.round[rows]).clip(max=len(rounds) - 1)
+        wanted = rounds[place] == self.round[rows]
+        mine = rows[wanted]
+        table = np.full((len(rounds), self.steps(client)), -2, dtype=np.int64)
+        table[place[wanted], self.step[mine]] = self.rank[mine]
         return table
 
 
@@ -69,11 +81,11 @@ def read_ledger(run: RunRecord) -> Ledger | None:
 def heat_maps(ledger: Ledger, clients: Indices, budget: int) -> Herd:
     """The cells of some clients, with as many rounds as the budget of bytes allows."""
     shown = [int(client) for client in clients]
-    last = {client: int(ledger.step[ledger.client == client].max()) + 1 for client in shown}
-    width = 1 if max(last.values()) + 1 < 255 else 2
-    fits = max(2, budget // (width * sum(last.values())))
+    steps = [ledger.steps(client) for client in shown]
+    kind = next(kind for kind in _KINDS if max(steps) < np.iinfo(kind).max)
+    width = np.dtype(kind).itemsize
+    fits = max(2, budget // (width * sum(steps)))
     rounds = ledger.rounds[spread(len(ledger.rounds), fits)]
-    kind = np.uint8 if width == 1 else np.uint16
     cells = []
     for client in shown:
         ranks = ledger.ranks(client, rounds)

@@ -19,7 +19,7 @@ class Shot:
     y: str
     distance: str
     order: str
-    """uint16, base64, as is kept."""
+    """uint32, base64, as is kept."""
     kept: str
     mean: tuple[float | None, float | None]
     mean_norm: float | None
@@ -63,8 +63,8 @@ def _shot(row: dict[str, Any]) -> Shot:
         x=encode(np.array(row["x"], dtype=np.float32)),
         y=encode(np.array(row["y"], dtype=np.float32)),
         distance=encode(np.array(row["distance"], dtype=np.float32)),
-        order=encode(np.array(row["order"], dtype=np.uint16)),
-        kept=encode(np.array(row["kept"], dtype=np.uint16)),
+        order=encode(np.array(row["order"], dtype=np.uint32)),
+        kept=encode(np.array(row["kept"], dtype=np.uint32)),
         mean=(short(row["mean_x"]), short(row["mean_y"])),
         mean_norm=short(row["mean_norm"]),
         explained=(short(row["explained_x"]), short(row["explained_y"])),

@@ -47,7 +47,7 @@ function runOptions(has) {
   return options;
 }
 
-const KINDS = { u1: Uint8Array, u2: Uint16Array, f4: Float32Array };
+const KINDS = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f4: Float32Array };
 function decode(text, kind) {
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);

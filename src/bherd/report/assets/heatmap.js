@@ -8,9 +8,18 @@ function colourOf(name) {
   return canvas.getImageData(0, 0, 1, 1).data;
 }
 
+// A client that sat out has the largest number that fits into a cell.
+function absentMark(herd) {
+  return 256 ** herd.width - 1;
+}
+
+function sitsOut(herd, client) {
+  return decode(client.cells, `u${herd.width}`).includes(absentMark(herd));
+}
+
 function heatMap(herd, client, say) {
-  const cells = decode(client.cells, herd.width === 1 ? "u1" : "u2");
-  const absent = herd.width === 1 ? 255 : 65535;
+  const cells = decode(client.cells, `u${herd.width}`);
+  const absent = absentMark(herd);
   const { steps } = client;
   const rounds = herd.rounds.length;
   let most = 1;

@@ -81,9 +81,10 @@ function buildHerd() {
   let options = [];
 
   function maps() {
-    const { run } = options[local.option];
+    const { run, label } = options[local.option];
     const { herd } = run;
     const end = Math.min(local.first + PAGE, herd.clients.length);
+    const away = herd.clients.some((client) => sitsOut(herd, client));
     const shown = herd.clients.slice(local.first, end);
     const turn = (by, name) => el("button", { type: "button", disabled: local.first + by < 0 || local.first + by >= herd.clients.length, onclick: () => { local.first += by; draw(); } }, name);
     const pager = herd.clients.length > PAGE ? [turn(-PAGE, "Earlier clients"), turn(PAGE, "Later clients")] : [];
@@ -102,8 +103,8 @@ function buildHerd() {
       el(
         "div",
         { class: "card" },
-        el("div", { class: "card-head" }, el("h3", null, "Kept steps, round by round"), el("span", { class: "ramp" }, el("span", null, "kept first", el("span", { class: "bar-ramp" }), "kept last"), el("span", null, el("span", { class: "out" }), "left out"))),
-        el("p", { class: "hint" }, `Rounds ${herd.rounds[0]} to ${herd.rounds[herd.rounds.length - 1]} from left to right${herd.rounds.length < herd.all_rounds ? ` (${herd.rounds.length} of ${herd.all_rounds}, evenly spread)` : ""}, local steps from top to bottom.`),
+        el("div", { class: "card-head" }, el("h3", null, "Kept steps, round by round"), el("span", { class: "ramp" }, el("span", null, "kept first", el("span", { class: "bar-ramp" }), "kept last"), el("span", null, el("span", { class: "out" }), "left out"), away ? el("span", null, el("span", { class: "away" }), "sat out") : null)),
+        el("p", { class: "hint" }, `${label}: rounds ${herd.rounds[0]} to ${herd.rounds[herd.rounds.length - 1]} from left to right${herd.rounds.length < herd.all_rounds ? ` (${herd.rounds.length} of ${herd.all_rounds}, evenly spread)` : ""}, local steps from top to bottom.`),
         el("div", { class: "maps" }, shown.map((client) => heatMap(herd, client, (text) => { say.textContent = text; }))),
         say,
       ),

@@ -13,8 +13,8 @@ function unpack(shot) {
     x: decode(shot.x, "f4"),
     y: decode(shot.y, "f4"),
     distance: decode(shot.distance, "f4"),
-    order: [...decode(shot.order, "u2")],
-    ran: [...decode(shot.kept, "u2")],
+    order: [...decode(shot.order, "u4")],
+    ran: [...decode(shot.kept, "u4")],
     explained: shot.explained,
   };
 }
@@ -111,41 +111,49 @@ function buildInside() {
       return;
     }
     if (local.option >= options.length) local.option = 0;
-    const { run } = options[local.option];
+    const { run, label } = options[local.option];
     const { rounds } = run.snapshots;
     if (local.alpha === null) local.alpha = startAlpha(run);
     local.round = Math.min(local.round, rounds.length - 1);
+    const clients = [...new Set(rounds.flatMap((one) => one.shots.map((shot) => shot.client)))].sort((a, b) => a - b);
+    if (!clients.includes(local.client)) [local.client] = clients;
     const plane = el("div", { class: "plot", id: "plane" });
     const curve = el("div", { class: "plot" });
     const words = el("p", { class: "readout", id: "inside-readout", "aria-live": "polite" });
     const list = el("p", { class: "readout", id: "inside-kept" });
 
     function update() {
-      const { shots } = rounds[local.round];
-      local.client = Math.min(local.client, shots.length - 1);
-      const shot = unpack(shots[local.client]);
-      const steps = shot.order.length;
-      const count = keptCount(local.alpha, steps);
+      const found = rounds[local.round].shots.find((one) => one.client === local.client);
       round.output.textContent = String(rounds[local.round].round);
       round.input.setAttribute("aria-valuetext", `round ${rounds[local.round].round}`);
+      if (!found) {
+        alpha.output.textContent = (local.alpha / 100).toFixed(2);
+        plane.replaceChildren();
+        curve.replaceChildren();
+        words.textContent = `Client ${local.client} sat out in round ${rounds[local.round].round}.`;
+        list.textContent = "";
+        return;
+      }
+      const shot = unpack(found);
+      const steps = shot.order.length;
+      const count = keptCount(local.alpha, steps);
       alpha.output.textContent = `${(local.alpha / 100).toFixed(2)} keeps ${count} of ${steps}`;
       alpha.input.setAttribute("aria-valuetext", alpha.output.textContent);
       plane.replaceChildren(drawPlane(shot, count, roomIn(plane)));
       curve.replaceChildren(drawDistances(shot, count, roomIn(curve)));
       const same = shot.ran.length === count && shot.order.slice(0, count).every((step) => shot.ran.includes(step));
-      words.textContent = `Distance from the mean at this α: ${significant(shot.distance[count - 1], 4)}. The run itself kept ${shot.ran.length} of ${steps} in this round${same ? ": exactly these" : ""}.`;
+      words.textContent = `${label}, client ${local.client}, round ${rounds[local.round].round}. Distance from the mean at this α: ${significant(shot.distance[count - 1], 4)}. The run itself kept ${shot.ran.length} of ${steps} in this round${same ? ": exactly these" : ""}.`;
       list.textContent = `Kept steps in order: ${shot.order.slice(0, count).join(", ")}`;
     }
 
     const round = slider("round-slider", "Round", 0, rounds.length - 1, local.round, (value) => { local.round = value; update(); });
     const alpha = slider("alpha-slider", "Share α", 1, 100, local.alpha, (value) => { local.alpha = value; update(); });
-    const clients = rounds[local.round].shots.map((shot) => `client ${shot.client}`);
     body.replaceChildren(
       el(
         "div",
         { class: "controls" },
         choice("Run", options.map((option) => option.label), local.option, (i) => { local.option = i; local.alpha = null; draw(); byId("inside-run").focus(); }, "inside-run"),
-        choice("Client", clients, local.client, (i) => { local.client = i; update(); }, "inside-client"),
+        choice("Client", clients.map((client) => `client ${client}`), clients.indexOf(local.client), (i) => { local.client = clients[i]; update(); }, "inside-client"),
       ),
       el("div", { class: "sliders" }, round.node, alpha.node),
       el(
