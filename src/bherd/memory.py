@@ -23,11 +23,11 @@ from bherd.tasks.flat import trainable
 from bherd.tasks.task import Task, plan_steps
 
 SHARE_OF_FREE = 0.8
-_VECTORS = 6
+_VECTORS = 12
 """Vectors of d numbers that a client's training holds besides its trace."""
 _CHUNK = 1000
 _CONSTANT = 50_000_000
-"""What libraries take for themselves: buffers of matrix products, compiled code."""
+"""What libraries take for themselves, and what selection takes for close calls, in every worker."""
 
 
 class Estimate(NamedTuple):
@@ -42,10 +42,11 @@ class Estimate(NamedTuple):
     activations: int
     data: int
     """A second form of the data that the fast kernels read."""
+    libraries: int
 
     @property
     def total(self) -> int:
-        return sum(self) + _CONSTANT
+        return sum(self)
 
 
 def estimate(config: Config, task: Task, method: Method, store: Store) -> Estimate:
@@ -71,6 +72,7 @@ def estimate(config: Config, task: Task, method: Method, store: Store) -> Estima
         state=state,
         activations=at_work * max(training, evaluation) * itemsize,
         data=(task.x_train.numel() + task.x_test.numel()) if task.model.linear and pays(task) else 0,
+        libraries=at_work * _CONSTANT,
     )
 
 
@@ -103,7 +105,7 @@ def choose_store(config: Config, task: Task, method: Method) -> Store:
     wanted, seed = config.run.store, config.run.seed
     limit = memory_limit(config)
     names = ("memory", "disk") if wanted == "auto" else (wanted,)
-    needed = Estimate(0, 0, 0, 0, 0)
+    needed = Estimate(0, 0, 0, 0, 0, 0)
     for name in names:
         store = make_store(name, seed)
         needed = estimate(config, task, method, store)

@@ -8,6 +8,8 @@ from torch import Tensor
 
 from bherd.method import Indices
 
+_NUMBERS = 2**20
+
 
 class Referee:
     """Decides close calls by the norms themselves, in double precision and without a division.
@@ -36,5 +38,6 @@ class Referee:
 
     def _parts(self, indices: Indices) -> Iterator[Tensor]:
         """The shifted gradients of these indices, a few at a time to spare memory."""
-        for some in torch.split(torch.from_numpy(indices), 64):
+        at_once = max(1, min(64, _NUMBERS // max(1, self._rows.shape[1])))
+        for some in torch.split(torch.from_numpy(indices), at_once):
             yield self._rows[some.to(self._rows.device)].to(torch.float64) - self._first
