@@ -28,7 +28,7 @@ function describeCurve(key) {
   };
 }
 
-function buildCurves(onAxisChange) {
+function buildCurves() {
   const accuracy = lineChart({ id: "accuracy-chart", name: "Test accuracy", describe: () => describeCurve("test_accuracy") });
   const loss = lineChart({ id: "loss-chart", name: "Loss", describe: () => describeCurve(state.loss) });
   const draw = () => {
@@ -43,7 +43,6 @@ function buildCurves(onAxisChange) {
       segments("Against", "axis", AXES.map((axis) => axis.name), state.axis, (i) => {
         state.axis = i;
         draw();
-        onAxisChange();
       }),
       segments("Loss", "loss", ["Training", "Test"], 0, (i) => {
         state.loss = ["train_loss", "test_loss"][i];

@@ -3,9 +3,9 @@
 const report = JSON.parse(byId("report-data").textContent);
 
 const AXES = [
-  { key: "round", name: "Round", short: "rounds" },
-  { key: "seconds", name: "Seconds", short: "seconds" },
-  { key: "uplink_bytes", name: "Uplink bytes", short: "bytes" },
+  { key: "round", name: "Round" },
+  { key: "seconds", name: "Seconds" },
+  { key: "uplink_bytes", name: "Uplink bytes" },
 ];
 const COLOURS = 7;
 const DASHES = ["", "9 4", "2.5 2.5", "10 3 2 3", "5 3", "7 2", "14 4 4 4", "3 5"];

@@ -37,7 +37,7 @@ function start() {
   byId("made").textContent = `Made by bherd ${report.version}, ${report.made}. This file is complete: it loads nothing from anywhere.`;
   if (report.notes.length) byId("notes").append(el("div", { class: "note", role: "note" }, report.notes.map((note) => el("p", null, note))));
   theme();
-  const drawCurves = buildCurves(() => {});
+  const drawCurves = buildCurves();
   const showTable = buildTable(drawCurves);
   const herd = buildHerd();
   const inside = buildInside();
