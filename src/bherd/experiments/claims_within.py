@@ -49,8 +49,8 @@ def distances(results: Results) -> Judged:
             own, chance = results.distances.get(bherd.key), results.distances.get(control.key)
             if not own or not chance:
                 return NOT_RUN
-            falls = sum(tail(b.mean).mean() < tail(b.mean[::-1]).mean() for b in own.values())
-            ratio = np.mean([own[i].mean.mean() / chance[i].mean.mean() for i in own])
+            falls = sum(bool(tail(b.mean).mean() < tail(b.mean[::-1]).mean()) for b in own.values())
+            ratio = float(np.mean([own[i].mean.mean() / chance[i].mean.mean() for i in own]))
             met = met and falls == len(own) and ratio < SMALL
             texts.append(
                 f"case {number}: falls in {falls} of {len(own)} clients, {ratio:.2f} of a random half's"

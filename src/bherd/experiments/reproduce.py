@@ -91,7 +91,8 @@ def _grid(options: Options, scale: Scale, work: Path, names: list[str], tell: Te
                 for curve in curves:
                     directory = run_directory(work, curve, seed)
                     ordered.setdefault(directory, (curve, curve.seeded(seed)))
-    prepare_data(scale, [curve for curve, _ in ordered.values()], work)
+    if not options.dry_run:
+        prepare_data(scale, [curve for curve, _ in ordered.values()], work)
     expected = {
         path: estimate.cost(scale, curve.workload, config) for path, (curve, config) in ordered.items()
     }
@@ -153,14 +154,13 @@ def _theorem(scale: Scale, work: Path, out: Path, options: Options, tell: Tell) 
 def _draw(names: list[str], out: Path, processes: int, tell: Tell) -> None:
     """Every figure that has something to show, as PNG and SVG."""
     (out / FIGURES).mkdir(parents=True, exist_ok=True)
-    if not names:
-        return
-    with ProcessPoolExecutor(
-        min(processes, len(names)), mp_context=multiprocessing.get_context("spawn")
-    ) as pool:
-        for drawn in pool.map(draw_experiment, names, [out] * len(names)):
-            if drawn:
-                tell(f"figures {' '.join(drawn)}")
+    if processes == 1 or len(names) < 2:
+        drawn = [draw_experiment(name, out) for name in names]
+    else:
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(min(processes, len(names)), mp_context=context) as pool:
+            drawn = list(pool.map(draw_experiment, names, [out] * len(names)))
+    tell(f"figures: {' '.join(name for group in drawn for name in group)}")
 
 
 def draw_experiment(name: str, out: Path) -> list[str]:

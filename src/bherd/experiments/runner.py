@@ -57,10 +57,10 @@ def perform(job: Job) -> Ended:
     from bherd.runs import execute
 
     try:
-        if (job.directory / names.CONFIG).exists():
+        if (job.directory / names.CHECKPOINT).exists():
             summary = execute.resume(job.directory, workers=1)
         else:
-            # A kill before the configuration was written leaves nothing worth keeping.
+            # What a kill leaves before the first checkpoint is not worth keeping.
             shutil.rmtree(job.directory, ignore_errors=True)
             summary = execute.run(job.config, job.directory)
     except (BherdError, OSError, MemoryError) as error:
@@ -69,7 +69,11 @@ def perform(job: Job) -> Ended:
 
 
 def run_jobs(jobs: list[Job], processes: int, on_end: OnEnd) -> None:
-    """Perform the jobs in order on so many processes, and tell of each as it ends."""
+    """Perform the jobs in order on so many processes, and tell of each as it ends; on one, it is this one."""
+    if processes == 1:
+        for job in jobs:
+            on_end(perform(job))
+        return
     if not jobs:
         return
     with _one_thread_each():

@@ -116,7 +116,7 @@ def compare(a: Floats, b: Floats) -> Comparison:
 def _by_t(differences: Floats) -> Comparison:
     count, found = len(differences), interval(differences)
     spread = float(differences.std(ddof=1)) if count > 1 else 0.0
-    if spread == 0.0:
+    if spread <= 1e-13 * abs(found.mean):
         same = found.mean == 0.0
         p = 1.0 if same else 0.0 if count > 1 else math.nan
         return Comparison(count, found, p, 0.0 if same else math.copysign(math.inf, found.mean), "t")

@@ -73,12 +73,12 @@ def judge(equation: Finding, amplified: Finding, conclusive: bool) -> Verdict:
     seeds = max(equation.n, amplified.n)
     if not conclusive or seeds < FEWEST_SEEDS or (equation.met is None and amplified.met is None):
         return "not testable at this scale"
-    if equation.met and amplified.met in (True, None):
+    if equation.met and (amplified.met is None or amplified.met):
         return "holds"
     if equation.met:
         return "holds only with the equation's step"
     if amplified.met:
-        return "holds only with the amplified step" if equation.met is False else "holds"
+        return "holds" if equation.met is None else "holds only with the amplified step"
     return "does not hold"
 
 

@@ -1,0 +1,165 @@
+"""Verdicts from made-up tables, whose outcome is plain."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bherd.errors import DamagedFileError
+from bherd.experiments import claims, claims_sweeps, figure_3a, figure_3c, tables
+from bherd.experiments.collect import concentration
+from bherd.experiments.grid import CASES, Curve, make_curve
+from bherd.experiments.page import judge_claims
+from bherd.experiments.results import Results
+from bherd.experiments.scales import make_scale
+from bherd.experiments.statistics import Floats
+from bherd.experiments.tables import ComparisonRow, RunRow, TheoremRow
+from bherd.experiments.verdict import Finding, judge, percent
+
+SCALE = make_scale("paper", cifar=True)
+SVM = SCALE.svm
+SEEDS = 5
+
+
+def made_up(areas: dict[str, float], *, lost: frozenset[str] = frozenset(), osc: float = 0.0) -> Results:
+    """Results in which each curve has this area, with a little noise that the seeds share in part."""
+    runs = {}
+    for key, area in areas.items():
+        noise = np.random.default_rng(int(key, 16)).normal(0, 0.001, SEEDS)
+        values = [area * (1 + 0.01 * seed + noise[seed]) for seed in range(SEEDS)]
+        at = 7 if key in lost else 0
+        runs[key] = [
+            RunRow(key, seed, at, v, v, v, 0.9, math.inf if at else v, osc, 10.0)
+            for seed, v in enumerate(values)
+        ]
+    return Results(SCALE, {}, runs, {}, {}, {}, {}, [])
+
+
+def svm_areas(bherd: Callable[[Curve], float]) -> dict[str, float]:
+    areas = {}
+    for case in CASES:
+        areas[make_curve(SVM, case, "fedavg").key] = 1.0
+        for step in ("equation", "amplified"):
+            curve = make_curve(
+                SVM, case, "bherd-fedavg", step="amplified" if step == "amplified" else "equation"
+            )
+            areas[curve.key] = bherd(curve)
+    return areas
+
+
+def faster(results: Results) -> str:
+    return claims.faster_than_plain(results, SVM, "fedavg", "claim").verdict
+
+
+def test_faster_under_both_steps_holds() -> None:
+    assert faster(made_up(svm_areas(lambda _: 0.9))) == "holds"
+
+
+def test_faster_only_when_amplified() -> None:
+    areas = svm_areas(lambda c: 0.9 if c.config.method.step == "amplified" else 1.0)
+    assert faster(made_up(areas)) == "holds only with the amplified step"
+
+
+def test_a_difference_below_the_margin_is_none() -> None:
+    assert faster(made_up(svm_areas(lambda _: 0.993))) == "does not hold"
+
+
+def test_one_case_that_is_not_faster_spoils_it() -> None:
+    areas = svm_areas(lambda c: 1.0 if c.config.task.partition == "case3" else 0.8)
+    assert faster(made_up(areas)) == "does not hold"
+
+
+def test_lost_runs_are_not_fast() -> None:
+    areas = svm_areas(lambda _: 0.5)
+    bherd = frozenset(make_curve(SVM, case, "bherd-fedavg").key for case in CASES)
+    assert faster(made_up(areas, lost=bherd)) == "holds only with the amplified step"
+
+
+def test_missing_runs_are_not_testable() -> None:
+    assert faster(made_up({})) == "not testable at this scale"
+    every = judge_claims([made_up({})])
+    assert {row.verdict for row in every} == {"not testable at this scale"}
+    assert len({row.claim for row in every}) == len(every) > 20
+
+
+def test_alpha_ever_faster_needs_every_step_down() -> None:
+    def areas(order: dict[float, float]) -> dict[str, float]:
+        return {
+            figure_3a.bherd(SVM, case, step, alpha).key: area
+            for case in CASES
+            for step in ("equation", "amplified")
+            for alpha, area in order.items()
+        }
+
+    falling = areas({1.0: 1.0, 0.7: 0.9, 0.5: 0.8, 0.3: 0.7})
+    assert claims_sweeps.alpha_faster(made_up(falling)).verdict == "holds"
+    bent = areas({1.0: 1.0, 0.7: 0.9, 0.5: 0.7, 0.3: 0.8})
+    assert claims_sweeps.alpha_faster(made_up(bent)).verdict == "does not hold"
+
+
+def test_alpha_01_fails_if_most_runs_do() -> None:
+    keys = [figure_3a.bherd(SVM, c, s, 0.1).key for c in CASES for s in ("equation", "amplified")]
+    steady = made_up(dict.fromkeys(keys, 1.0))
+    assert claims_sweeps.alpha_fails(steady).verdict == "does not hold"
+    amplified = frozenset(figure_3a.bherd(SVM, c, "amplified", 0.1).key for c in CASES)
+    lost = made_up(dict.fromkeys(keys, 1.0), lost=amplified)
+    assert claims_sweeps.alpha_fails(lost).verdict == "holds only with the amplified step"
+
+
+def test_best_batch_is_not_testable_without_all_sizes() -> None:
+    some = {figure_3c.bherd(SVM, case, "equation", 10).key: 1.0 for case in CASES}
+    assert claims_sweeps.best_batch(made_up(some)).verdict == "not testable at this scale"
+
+
+def test_grab_no_faster_holds_when_it_is_equal() -> None:
+    areas = {make_curve(SVM, case, "fedavg").key: 1.0 for case in CASES}
+    areas |= {make_curve(SVM, case, "grab-fedavg").key: 1.0 for case in CASES}
+    assert claims.grab_no_faster(made_up(areas), SVM).verdict == "holds"
+    areas |= {make_curve(SVM, "case1", "grab-fedavg").key: 0.5}
+    assert claims.grab_no_faster(made_up(areas), SVM).verdict == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("equation", "amplified", "verdict"),
+    [
+        (True, True, "holds"),
+        (False, True, "holds only with the amplified step"),
+        (True, False, "holds only with the equation's step"),
+        (False, False, "does not hold"),
+        (None, None, "not testable at this scale"),
+        (True, None, "holds"),
+        (False, None, "does not hold"),
+    ],
+)
+def test_judge(equation: bool | None, amplified: bool | None, verdict: str) -> None:
+    assert judge(Finding("", equation, 5), Finding("", amplified, 5), conclusive=True) == verdict
+    assert judge(Finding("", equation, 5), Finding("", amplified, 5), conclusive=False).startswith("not")
+    assert judge(Finding("", equation, 2), Finding("", amplified, 2), conclusive=True).startswith("not")
+
+
+def test_percent_has_a_real_minus_and_an_interval() -> None:
+    results = made_up(svm_areas(lambda _: 0.9))
+    a, b = make_curve(SVM, "case1", "bherd-fedavg"), make_curve(SVM, "case1", "fedavg")
+    text = percent(results.compare(a, b))
+    assert text.startswith("−10.")
+    assert text.endswith("]")
+
+
+def test_concentration_of_fixed_and_of_even_choices() -> None:
+    fixed: Floats = np.tile([1.0, 1.0, 0.0, 0.0], (10, 1))
+    even: Floats = np.array([[1.0, 0.0], [0.0, 1.0]])
+    assert concentration(fixed) == pytest.approx(1.0)
+    assert concentration(even) == 0.0
+
+
+def test_rows_read_back_as_they_were(tmp_path: Path) -> None:
+    rows = [
+        TheoremRow("case1", "equation", "x", 1e-4, 5, 1.5, 0.5, 2.0, 3, 0.1, math.inf, True, 1.0, 2.0, False)
+    ]
+    tables.write_rows(tmp_path / "t.csv", TheoremRow, rows)
+    assert tables.read_rows(tmp_path / "t.csv", TheoremRow) == rows
+    assert tables.read_rows(tmp_path / "absent.csv", TheoremRow) == []
+    with pytest.raises(DamagedFileError, match=r"t\.csv"):
+        tables.read_rows(tmp_path / "t.csv", ComparisonRow)
