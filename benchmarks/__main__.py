@@ -1,7 +1,7 @@
 """`python -m benchmarks [PART ...]`: measure, print tables, write them to benchmarks/results/.
 
-Parts: A (SVM), B (CNN), B-long (CNN with 120 local steps), C (many clients), herding, startup. Without
-a name, all but B-long are measured, in some minutes. Each part has a process of its own, in which
+Parts: A (SVM), B (CNN), B-long (CNN with 120 local steps), C (many clients), herding, startup and
+stores. Without a name, all but B-long are measured, in some minutes. Each part has a process of its own, in which
 numpy's matrix products keep to one core, so that 'one core' means one.
 """
 
@@ -52,6 +52,12 @@ def _startup() -> list[Table]:
     return startup.run()
 
 
+def _stores() -> list[Table]:
+    from benchmarks import stores
+
+    return stores.run()
+
+
 PARTS: dict[str, Run] = {
     "A": _linear,
     "B": _cnn,
@@ -59,6 +65,7 @@ PARTS: dict[str, Run] = {
     "C": _crowd,
     "herding": _herding,
     "startup": _startup,
+    "stores": _stores,
 }
 SLOW = {"B-long"}
 
