@@ -53,6 +53,20 @@ def test_plane_is_the_one_of_the_principal_components(trace: torch.Tensor) -> No
     assert shot.mean_norm == pytest.approx(np.linalg.norm(rows.mean(0)))
 
 
+def test_long_gradients_are_taken_in_pieces(monkeypatch: pytest.MonkeyPatch, trace: torch.Tensor) -> None:
+    whole = take(trace)
+    monkeypatch.setattr("bherd.snapshots._COLUMNS", 7)
+    pieces = take(trace)
+    np.testing.assert_allclose(pieces.plane, whole.plane, atol=1e-6)
+    assert pieces.mean == pytest.approx(whole.mean, abs=1e-9)
+
+
+def test_half_precision_is_pictured_in_single(trace: torch.Tensor) -> None:
+    """The coordinates are those of the rounded gradients, not roundings of coordinates."""
+    rounded = trace.to(torch.bfloat16)
+    np.testing.assert_allclose(take(rounded).plane, take(rounded.to(torch.float64)).plane, atol=1e-4)
+
+
 @pytest.mark.parametrize("steps", [1, 2])
 def test_one_and_two_steps_have_a_snapshot_too(steps: int) -> None:
     shot = take(torch.arange(steps * 3, dtype=torch.float32).reshape(steps, 3))

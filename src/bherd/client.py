@@ -100,7 +100,7 @@ def client_round(
     if snapshot:
         traced = trained.gradients.ndim == 2
         seen = trained.gradients if traced else train(params, offset, True).gradients
-        shot = take(seen.to(torch.promote_types(seen.dtype, torch.float32)))
+        shot = take(seen)
     return Outcome(report, own, kept, trained.loss, distance, selecting - begin, end - selecting, shot)
 
 

@@ -18,6 +18,8 @@ from torch import Tensor
 from bherd.method import Indices
 from bherd.selectors.herding import herding_order
 
+_COLUMNS = 8192
+
 
 class Snapshot(NamedTuple):
     """One client's gradients of one round, less their mean, in a plane."""
@@ -41,19 +43,17 @@ def due(every: int, round: int) -> bool:
 
 
 def take(trace: Tensor) -> Snapshot:
-    """The snapshot of a trace of shape (steps, d), by its Gram matrix."""
+    """The snapshot of a trace of shape (steps, d), by its Gram matrix, without a copy of the trace."""
     steps = len(trace)
     order = herding_order(trace, steps)
     mean = trace.mean(0, dtype=torch.float64)
-    centred = trace - mean.to(trace.dtype)
-    gram = (centred @ centred.T).cpu().to(torch.float64)
+    gram, along = _products(trace, mean)
     values, vectors = torch.linalg.eigh(gram)
     top = torch.arange(steps - 1, max(steps - 3, -1), -1)
     scale = values[top].clamp_min(0).sqrt()
     vectors = vectors[:, top] * _signs(vectors[:, top])
     plane = torch.zeros(steps, 2, dtype=torch.float64)
     plane[:, : len(top)] = vectors * scale
-    along = (centred @ mean.to(trace.dtype)).cpu().to(torch.float64)
     mean_along = torch.zeros(2, dtype=torch.float64)
     usable = scale > 1e-6 * (scale[0] if len(scale) else 0.0)
     mean_along[: len(top)][usable] = (vectors.T @ along)[usable] / scale[usable]
@@ -69,6 +69,18 @@ def take(trace: Tensor) -> Snapshot:
         order,
         prefix_distances(trace, mean, order),
     )
+
+
+def _products(trace: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
+    """Of the gradients less their mean: the Gram matrix, and the products with the mean."""
+    wide = torch.promote_types(trace.dtype, torch.float32)
+    gram = torch.zeros(len(trace), len(trace), dtype=torch.float64)
+    along = torch.zeros(len(trace), dtype=torch.float64)
+    for columns, part in zip(torch.split(trace, _COLUMNS, dim=1), torch.split(mean, _COLUMNS), strict=True):
+        centred = columns.to(wide) - part.to(wide)
+        gram += (centred @ centred.T).cpu().to(torch.float64)
+        along += (centred @ part.to(wide)).cpu().to(torch.float64)
+    return gram, along
 
 
 def prefix_distances(trace: Tensor, mean: Tensor, order: Indices) -> npt.NDArray[np.float64]:
