@@ -122,6 +122,8 @@ def test_bad_arguments_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "5z" in capsys.readouterr().err
     assert main(["reproduce", "step", "--seeds", "0"]) == 2
     assert "--seeds" in capsys.readouterr().err
+    assert main(["reproduce", "step", "--ray-address", "auto"]) == 2
+    assert "--engine ray" in capsys.readouterr().err
 
 
 def test_dry_run_only_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,6 +157,14 @@ def test_three_kills_change_nothing(done: Path, tmp_path: Path) -> None:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         assert not (tmp_path / "results").exists()
+    assert command(tmp_path, *arguments).wait(timeout=300) == 0
+    assert table_bytes(tmp_path) == table_bytes(done)
+
+
+@pytest.mark.slow
+def test_ray_gives_the_same_tables(done: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    arguments = ["4a", "4e", "--seeds", "2", "--jobs", "2", "--problems", "svm-mnist", "--engine", "ray"]
     assert command(tmp_path, *arguments).wait(timeout=300) == 0
     assert table_bytes(tmp_path) == table_bytes(done)
 

@@ -61,6 +61,17 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         metavar="FILE.md",
         help="the verdict's page (default: docs/reproduction.md; smoke: beside its tables)",
     )
+    parser.add_argument(
+        "--engine",
+        choices=("processes", "ray"),
+        default="processes",
+        help="processes of this machine, or a Ray cluster (extra: bherd[ray]); default: %(default)s",
+    )
+    parser.add_argument(
+        "--ray-address",
+        metavar="HOST:PORT",
+        help="the cluster, or 'auto' (default: a local Ray instance); it must see --work as a shared folder",
+    )
     parser.add_argument("--dry-run", action="store_true", help="say what it would take, and stop")
     parser.set_defaults(execute=execute)
 
@@ -74,6 +85,8 @@ def execute(args: argparse.Namespace) -> int:
     for name in args.figures:
         if name not in FIGURES:
             raise InputError(f"there is no figure {name!r}{did_you_mean(name, FIGURES)}")
+    if args.ray_address is not None and args.engine != "ray":
+        raise InputError(f"--ray-address {args.ray_address} needs --engine ray")
     if args.jobs < 0:
         raise InputError(f"--jobs is {args.jobs}, but a number of processes is expected; 0 is one a core")
     options = Options(
@@ -85,6 +98,8 @@ def execute(args: argparse.Namespace) -> int:
         work=args.work,
         out=args.out,
         page=args.page,
+        engine=args.engine,
+        ray_address=args.ray_address,
         dry_run=args.dry_run,
     )
     failures = reproduce(options, print_line)

@@ -16,6 +16,7 @@ from bherd.experiments.contrast import comparison_rows
 from bherd.experiments.data import has_cifar, locate, prepare_data
 from bherd.experiments.estimate import Cost, spell
 from bherd.experiments.grid import Curve
+from bherd.experiments.on_ray import run_jobs_on_ray
 from bherd.experiments.page import FIGURES, write_page
 from bherd.experiments.progress import Progress
 from bherd.experiments.results import read_results, write_scale
@@ -27,6 +28,7 @@ from bherd.experiments.theorem import check_theorem
 from bherd.runs.directory import read_summary
 from bherd.runs.files import locked
 
+ENGINES = ("processes", "ray")
 THEOREM_NAME = "theorem"
 Tell = Callable[[str], None]
 
@@ -50,6 +52,8 @@ class Options:
 
 def reproduce(options: Options, tell: Tell) -> list[str]:
     """Run what is missing, then make tables, figures and the page. Returns what went wrong, run by run."""
+    if options.engine not in ENGINES:
+        raise InputError(f"engine is {options.engine!r}, but one of {', '.join(ENGINES)} is expected")
     if options.seeds is not None and options.seeds < 1:
         raise InputError(f"--seeds is {options.seeds}, but at least 1 is needed")
     scale = make_scale(options.scale, cifar=options.scale == "paper" or has_cifar())
@@ -135,7 +139,10 @@ def _run(jobs: list[Job], options: Options, tell: Tell) -> list[str]:
                 failures.append(f"{ended.job.directory.name}: {ended.error}")
             progress.add(ended)
 
-        run_jobs(jobs, _processes(options), note)
+        if options.engine == "ray":
+            run_jobs_on_ray(jobs, options.ray_address, _processes(options), note)
+        else:
+            run_jobs(jobs, _processes(options), note)
     for failure in failures:
         tell(f"failed: {failure}")
     return failures
