@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import NamedTuple
 
 from benchmarks.race import Timing
 
+DOCS = Path(__file__).parents[1] / "docs" / "performance.md"
 RESULTS = Path(__file__).parent / "results"
 
 Cell = str | int | float | None
@@ -89,6 +91,14 @@ def publish(part: str, tables: Sequence[Table]) -> None:
     (RESULTS / f"{part}.md").write_text(text, encoding="utf-8")
     content = {"machine": machine(), "tables": [table._asdict() for table in tables]}
     (RESULTS / f"{part}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def insert_into_docs(part: str) -> None:
+    """Put the published tables of a part between its marks in docs/performance.md."""
+    text = (RESULTS / f"{part}.md").read_text(encoding="utf-8").strip()
+    page = DOCS.read_text(encoding="utf-8")
+    pattern = re.compile(rf"(<!-- results: {re.escape(part)} -->\n).*?(<!-- end -->)", re.DOTALL)
+    DOCS.write_text(pattern.sub(lambda found: f"{found[1]}{text}\n{found[2]}", page), encoding="utf-8")
 
 
 def machine() -> dict[str, Cell]:
