@@ -12,6 +12,7 @@ METHODS = {
     "bherd-*": "... of the herded share alpha of the local gradients (BHerd)",
     "grab-*": "... of the gradients that online balancing gives a plus (GraB)",
     "random-*": "... of a random share alpha: the control for bherd-",
+    "reversed-*": "... of the share alpha that herding ranks last: the opposite of bherd-",
     "centralized": "plain SGD, one client with all data",
 }
 MODELS = {
