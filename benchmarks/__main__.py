@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from benchmarks.tables import Table, publish
+from benchmarks.tables import Table, insert_into_docs, publish
 
 Run = Callable[[], list[Table]]
 
@@ -75,6 +75,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--docs", action="store_true", help="put the tables into docs/performance.md")
     args = parser.parse_args()
     unknown = [part for part in args.parts if part not in PARTS]
     if unknown:
@@ -84,11 +85,13 @@ def main() -> int:
             publish(part, PARTS[part]())
         return 0
     status = 0
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     for part in args.parts or [part for part in PARTS if part not in SLOW]:
         command = [sys.executable, "-m", "benchmarks", "--here", part]
-        status |= subprocess.run(
-            command, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, check=False
-        ).returncode
+        done = subprocess.run(command, env=environment, check=False)
+        status |= done.returncode
+        if args.docs and done.returncode == 0:
+            insert_into_docs(part)
     return status
 
 
