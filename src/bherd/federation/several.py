@@ -7,8 +7,6 @@ is in that client's folder and nowhere else.
 import shutil
 from pathlib import Path
 
-import tomli_w
-
 from bherd.config import Config
 from bherd.errors import InputError
 from bherd.federation import keys
@@ -40,11 +38,6 @@ def write_folders(out: Path, config: Config, rules: Rules, host: str, port: int)
 def _write_server(folder: Path, config: Config, rules: Rules, host: str, port: int) -> None:
     plan = Plan(Path("run"), config, rules, port, host=host, tls=True)
     write_app(plan, folder / "app", out="run")
-    connection = {"address": f"{host}:{port}", "root-certificates": "keys/" + keys.CA_CERTIFICATE}
-    home = folder / "flower"
-    home.mkdir(mode=0o700)
-    tree = {"superlink": {"default": CONNECTION, CONNECTION: connection}}
-    (home / "config.toml").write_text(tomli_w.dumps(tree), encoding="utf-8")
     _script(
         folder / "start.sh",
         "Starts the server. It listens on all addresses of this machine.",
@@ -55,12 +48,24 @@ def _write_server(folder: Path, config: Config, rules: Rules, host: str, port: i
     _script(
         folder / "register.sh",
         "Lets the clients in, by their public keys; once after every start of the server.",
-        f'for key in keys/client-*.pub; do flwr supernode register "$key" {CONNECTION}; done\n',
+        _connect(host, port)
+        + f'for key in keys/client-*.pub; do flwr supernode register "$key" {CONNECTION}; done\n',
     )
     _script(
         folder / "run.sh",
         "Runs the experiment. Run it again to continue one that was interrupted.",
-        f"exec flwr run app {CONNECTION} --stream\n",
+        _connect(host, port) + f"exec flwr run app {CONNECTION} --stream\n",
+    )
+
+
+def _connect(host: str, port: int) -> str:
+    """Tell Flower's commands where the server is; they want the full path of its certificate."""
+    return (
+        'mkdir -p "$FLWR_HOME"\n'
+        'cat > "$FLWR_HOME/config.toml" <<END\n'
+        f'[superlink]\ndefault = "{CONNECTION}"\n\n'
+        f'[superlink.{CONNECTION}]\naddress = "{host}:{port}"\n'
+        f'root-certificates = "$PWD/keys/{keys.CA_CERTIFICATE}"\nEND\n'
     )
 
 
