@@ -60,9 +60,7 @@ LOW = {0, 1, 2, 3, 4}
         ("case3", 20, ([LOW] * 5 + [{5}, {6}, {7}, {8}, {9}]) * 2, [6] * 20),
     ],
 )
-def test_the_cases_by_hand(
-    scheme: str, clients: int, held: list[set[int]], held_sizes: list[int]
-) -> None:
+def test_the_cases_by_hand(scheme: str, clients: int, held: list[set[int]], held_sizes: list[int]) -> None:
     parts = partition(DIGITS, scheme, clients=clients)
     assert_fair(parts, 120, clients)
     assert sizes(parts) == held_sizes
@@ -98,9 +96,7 @@ def test_labels_are_counted_by_their_sorted_values() -> None:
     assert [part.tolist() for part in parts] == [[1, 4], [2, 5], [0, 3]]
 
 
-@pytest.mark.parametrize(
-    "scheme", ["case1", "case2", "case3", "dirichlet", "quantity", "shards:10"]
-)
+@pytest.mark.parametrize("scheme", ["case1", "case2", "case3", "dirichlet", "quantity", "shards:10"])
 def test_one_client_holds_all(scheme: str) -> None:
     assert partition(DIGITS, scheme, clients=1)[0].tolist() == list(range(120))
 
@@ -131,9 +127,7 @@ class TestShards:
         k=st.integers(1, 12),
         seed=st.integers(0, 2**32),
     )
-    def test_exactly_k_labels_shared_evenly(
-        self, labels: int, clients: int, k: int, seed: int
-    ) -> None:
+    def test_exactly_k_labels_shared_evenly(self, labels: int, clients: int, k: int, seed: int) -> None:
         assume(k <= labels <= clients * k)
         data = np.repeat(np.arange(labels), 31)
         parts = partition(data, f"shards:{k}", clients=clients, seed=seed)
@@ -160,9 +154,7 @@ class TestSkew:
 
     def test_more_skew_with_less_beta(self) -> None:
         spread = [
-            np.mean(
-                [np.std(sizes(partition(DIGITS, scheme, clients=5, seed=s))) for s in range(30)]
-            )
+            np.mean([np.std(sizes(partition(DIGITS, scheme, clients=5, seed=s))) for s in range(30)])
             for scheme in ("quantity:0.1", "quantity:1", "quantity:100")
         ]
         assert spread[0] > spread[1] > spread[2]
@@ -214,9 +206,7 @@ def test_any_request_is_fair_or_refused(request: tuple[list[int], str, int], see
         assert np.ptp(sizes(parts)) <= 1
 
 
-@given(
-    labels=st.integers(1, 12), clients=st.integers(1, 40), each=st.integers(40, 50), data=st.data()
-)
+@given(labels=st.integers(1, 12), clients=st.integers(1, 40), each=st.integers(40, 50), data=st.data())
 def test_the_cases_as_decided(labels: int, clients: int, each: int, data: st.DataObject) -> None:
     """Decision 6 in another form: where each sample is allowed to be."""
     values = np.array(data.draw(st.permutations(np.repeat(np.arange(labels), each).tolist())))
@@ -288,9 +278,7 @@ class TestSchemes:
 
     @given(
         text=st.text(max_size=20)
-        | st.sampled_from(SCHEMES).flatmap(
-            lambda name: st.text(max_size=8).map(lambda rest: name + rest)
-        )
+        | st.sampled_from(SCHEMES).flatmap(lambda name: st.text(max_size=8).map(lambda rest: name + rest))
     )
     def test_any_text_is_read_or_refused(self, text: str) -> None:
         try:

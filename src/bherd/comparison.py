@@ -141,9 +141,17 @@ def _curve(job: Job) -> Curve:
 
 
 def default_target(rows: Sequence[Row]) -> float:
-    """The highest whole percent of accuracy that every method that converged ends at, on average."""
-    finals = [row.final_accuracy().mean for row in rows if row.diverged == 0]
-    return math.floor(100 * min(finals)) / 100 if finals else 0.5
+    """A target accuracy that the methods which converged have in common."""
+    return common_target([row.final_accuracy().mean for row in rows if row.diverged == 0])
+
+
+def common_target(finals: Sequence[float]) -> float:
+    """The highest whole percent of accuracy that every method ends at, given their final accuracies.
+
+    Methods that end more than a tenth below the best do not count; without any, it is one half.
+    """
+    near = [final for final in finals if final >= 0.9 * max(finals)]
+    return math.floor(100 * min(near)) / 100 if near else 0.5
 
 
 def paired_difference(first: Row, second: Row) -> Interval:

@@ -1,6 +1,5 @@
 """From runs to what the page is given, thinned, with a note for everything that was left out."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -8,7 +7,7 @@ from importlib.metadata import version
 
 import numpy as np
 
-from bherd.comparison import interval
+from bherd.comparison import common_target, interval
 from bherd.methods import by_name
 from bherd.report import thin
 from bherd.report.command import command
@@ -184,18 +183,14 @@ def _title(tasks: Sequence[Task]) -> str:
 
 
 def _target(task: TaskGroup, records: Sequence[RunRecord]) -> float:
-    """The highest whole percent of accuracy that every method ends at, on average.
-
-    Methods that diverged, or that end more than a tenth below the best, do not count.
-    """
+    """The target accuracy that the page begins with; runs that diverged do not count."""
     finals = []
     for series in task.series:
         values = [records[i].final_accuracy for i in series.runs if records[i].diverged_at is None]
         known = [value for value in values if value is not None]
         if known:
             finals.append(float(np.mean(known)))
-    near = [final for final in finals if final >= 0.9 * max(finals)]
-    return math.floor(100 * min(near)) / 100 if near else 0.5
+    return common_target(finals)
 
 
 def _notes(records: Sequence[RunRecord], runs: Sequence[Run]) -> list[str]:
