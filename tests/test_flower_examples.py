@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -92,9 +93,10 @@ def test_the_difference_is_three_lines() -> None:
 
 
 SIMULATION = """
+import json
 import sys
-import ray
 from pathlib import Path
+import psutil
 from flwr.app import Context
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
@@ -117,8 +119,15 @@ def train(message, context):
     shard = load_shard(config, int(context.node_config["partition-id"]))
     return answer(message, shard, "sum", folder / "nodes")
 
+def listening():
+    # the addresses that this process and its descendants listen on
+    me = psutil.Process()
+    sockets = [c for p in [me, *me.children(recursive=True)] for c in p.net_connections("inet")]
+    return sorted({c.laddr.ip for c in sockets if c.status == psutil.CONN_LISTEN})
+
 @server.main()
 def main(grid: Grid, context: Context) -> None:
+    (folder / "listening.json").write_text(json.dumps(listening()))
     run_federation(grid, config, Rules(start_timeout=60, round_timeout=60), folder / "run")
 
 run_simulation(
@@ -143,6 +152,7 @@ def test_the_simulation_runtime_gives_the_bits_of_a_local_run(tmp_path: Path) ->
         "FLWR_HOME": str(tmp_path / "flower"),
         "PYTHONPATH": str(Path(__file__).parent),
         "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # without a cluster Ray keeps to the loopback interface
     }
     done = subprocess.run(
         [sys.executable, str(script), str(tmp_path)],
@@ -153,6 +163,9 @@ def test_the_simulation_runtime_gives_the_bits_of_a_local_run(tmp_path: Path) ->
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    addresses = json.loads((tmp_path / "listening.json").read_text())
+    assert addresses
+    assert set(addresses) <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
     config = tiny_config(tmp_path, name="bherd-scaffold", rounds=3)
     run(config, tmp_path / "local")
     local = load_file(tmp_path / "local" / "model.safetensors")
