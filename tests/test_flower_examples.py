@@ -127,8 +127,8 @@ def listening():
 
 @server.main()
 def main(grid: Grid, context: Context) -> None:
-    (folder / "listening.json").write_text(json.dumps(listening()))
     run_federation(grid, config, Rules(start_timeout=60, round_timeout=60), folder / "run")
+    (folder / "listening.json").write_text(json.dumps(listening()))
 
 run_simulation(
     server,
