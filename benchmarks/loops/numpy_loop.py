@@ -25,7 +25,7 @@ class NumpyLoop:
         outputs = 1 if self.hinge else task.classes
         self.w = np.zeros((task.x_train.shape[1], outputs), np.float32)
         self.b = np.zeros(outputs, np.float32)
-        self.accuracy = 0.0
+        self.accuracies: list[float] = []
 
     def round(self) -> None:
         chosen = self.cohort()
@@ -42,7 +42,7 @@ class NumpyLoop:
             x, y = self.test
             outputs = x @ self.w + self.b
             right = (outputs[:, 0] > 0) == (y > 0) if self.hinge else outputs.argmax(1) == y
-            self.accuracy = float(right.mean())
+            self.accuracies.append(float(right.mean()))
 
     def _local(self, x: Floats, y: npt.NDArray[Any]) -> tuple[Floats, Floats]:
         w, b = self.w.copy(), self.b.copy()

@@ -23,7 +23,7 @@ class PlainLoop:
             for client in range(task.clients)
         ]
         self.model = copy.deepcopy(task.model.module)
-        self.accuracy = 0.0
+        self.accuracies: list[float] = []
 
     def round(self) -> None:
         states, sizes = [], []
@@ -44,7 +44,7 @@ class PlainLoop:
         mean = {k: sum(s[k] * (n / total) for s, n in zip(states, sizes, strict=True)) for k in states[0]}
         self.model.load_state_dict(mean)
         if self.evaluate:
-            self.accuracy = accuracy(self.task, self.model)
+            self.accuracies.append(accuracy(self.task, self.model))
 
 
 class TightLoop:
@@ -64,7 +64,7 @@ class TightLoop:
         if task.x_train.ndim == 4:
             layout = torch.channels_last
             self.params = [p.contiguous(memory_format=layout) if p.ndim == 4 else p for p in self.params]
-        self.accuracy = 0.0
+        self.accuracies: list[float] = []
 
     def round(self) -> None:
         model, chosen = self.task.model, self.cohort()
@@ -85,7 +85,7 @@ class TightLoop:
         self.params = mean
         if self.evaluate:
             named = dict(zip(self.names, mean, strict=True))
-            self.accuracy = accuracy(self.task, lambda x: functional_call(model.module, named, x))
+            self.accuracies.append(accuracy(self.task, lambda x: functional_call(model.module, named, x)))
 
 
 def accuracy(task: Task, model: Callable[[Tensor], Tensor]) -> float:
