@@ -59,6 +59,15 @@ def test_what_matters_makes_another_run() -> None:
     assert len(set(keys)) == len(keys)
 
 
+@pytest.mark.parametrize("name", SCALE_NAMES)
+def test_different_configurations_have_different_keys(name: str) -> None:
+    scale = make_scale(name, cifar=True)
+    by_key: dict[str, Curve] = {}
+    for experiment in EXPERIMENTS:
+        for curve in experiment.curves(scale):
+            assert by_key.setdefault(curve.key, curve) == curve
+
+
 def test_seeds_share_a_key_and_differ_in_the_seed() -> None:
     curve = make_curve(SVM, "case1", "bherd-fedavg")
     assert curve.seeded(3).run.seed == 3

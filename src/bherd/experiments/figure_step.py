@@ -105,7 +105,7 @@ def _forest(axes: "Axes", results: Results, case: Case, alpha: float) -> None:
             place += 1
     axes.axvline(0, color="#D55E00", linewidth=1.2)
     axes.set_yticks(ticks, names, fontsize=7.5)
-    axes.set_xlabel("loss area against FedAvg, same step (%)")
+    axes.set_xlabel("loss area against FedAvg (%)")
 
 
 EXPERIMENT = Experiment("step", "What the choice of gradients buys at the same step length", curves, draw)
