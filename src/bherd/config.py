@@ -71,8 +71,8 @@ class RunConfig:
 
     seed: int = 0
     """Decides the partition, the orders, the start and every draw."""
-    engine: Literal["simulate", "reference"] = "simulate"
-    """simulate is fast; reference is plain loops."""
+    engine: Literal["simulate", "reference", "ray"] = "simulate"
+    """simulate is fast; reference is plain loops; ray is simulate on Ray actors."""
     dtype: Literal["float32", "float64"] = "float32"
     device: str = "cpu"
     """cpu, cuda or cuda:0 and so on."""

@@ -35,6 +35,10 @@ class Session(NamedTuple):
         if self.config.run.engine == "reference":
             return ReferenceEngine(self.task, self.method, self.local)
         workers = min(self.config.run.workers, self.task.clients)
+        if self.config.run.engine == "ray":
+            from bherd.engines.ray import RayEngine
+
+            return RayEngine(self.task, self.method, self.local, workers, self.store)
         return SimulateEngine(self.task, self.method, self.local, workers, self.store)
 
 

@@ -50,7 +50,7 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
         Flag("lr", float, "ETA", "learning rate of local steps (1e-4)"),
     ),
     "computing": (
-        Flag("engine", str, "NAME", "simulate (fast) or reference (plain loops)"),
+        Flag("engine", str, "NAME", "simulate (fast), reference (plain loops) or ray (Ray actors)"),
         Flag("dtype", str, "TYPE", "float32 or float64"),
         Flag("device", str, "DEVICE", "cpu, cuda, cuda:0, ... (cpu)"),
         Flag("workers", int, "W", "clients trained at the same time; 0 = cores. Changes no result"),
