@@ -17,8 +17,8 @@ from bherd.runs.directory import read_metrics
 from bherd.runs.execute import resume, run
 from bherd.session import prepare
 from bherd.tasks.flat import unravel
+from flower_faults import nan, round_of, spoilt, with_sum
 from flower_grid import FIRST_NODE, MemoryGrid, nodes, reference, tiny_config
-from test_flower_faults import nan, round_of, spoilt, with_sum
 
 QUICK = Rules(start_timeout=2, round_timeout=2, min_clients=2)
 
