@@ -90,10 +90,11 @@ def finish(rows: "Sequence[Row]", target: float, jobs: "Sequence[Job]", out: Pat
 
 def run_with_progress(jobs: "Sequence[Job]", processes: int, *, quiet: bool) -> None:
     """Do the jobs under a bar that counts runs, or quietly."""
-    from bherd.jobs import run_jobs
+    from bherd.jobs import run_job
+    from bherd.processes import in_processes
 
     if quiet or not sys.stdout.isatty():
-        for _ in run_jobs(jobs, processes):
+        for _ in in_processes(run_job, jobs, processes):
             pass
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -106,7 +107,7 @@ def run_with_progress(jobs: "Sequence[Job]", processes: int, *, quiet: bool) -> 
         transient=True,
     ) as progress:
         bar = progress.add_task("", total=len(jobs))
-        for _ in run_jobs(jobs, processes):
+        for _ in in_processes(run_job, jobs, processes):
             progress.advance(bar)
 
 

@@ -54,7 +54,7 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
         Flag("dtype", str, "TYPE", "float32 or float64"),
         Flag("device", str, "DEVICE", "cpu, cuda, cuda:0, ... (cpu)"),
         Flag("workers", int, "W", "clients trained at the same time; 0 = cores. Changes no result"),
-        Flag("memory", str, "SIZE", "the most memory to use, e.g. 2GB (80% of what is free)"),
+        Flag("memory", str, "SIZE", "the most memory to use, e.g. 2GB (80%% of what is free)"),
         Flag("store", str, "KIND", "gradients wait in memory, half, disk or sketch; auto: memory or disk"),
         Flag("eval_every", int, "K", "evaluate after every K-th round and the last (1)"),
         Flag("checkpoint_every", int, "K", "checkpoint after every K-th round; 0 = every two seconds"),

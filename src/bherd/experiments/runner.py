@@ -5,21 +5,15 @@ remembered: started again after any kind of death, the runner skips the first, c
 and starts the third.
 """
 
-import multiprocessing
-import os
 import shutil
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing import connection
 from pathlib import Path
 from typing import NamedTuple
 
 from bherd.config import Config
 from bherd.errors import BherdError
+from bherd.processes import in_processes
 from bherd.runs import directory as names
 
 FINISHED = ("complete", "diverged")
@@ -69,57 +63,6 @@ def perform(job: Job) -> Ended:
 
 
 def run_jobs(jobs: list[Job], processes: int, on_end: OnEnd) -> None:
-    """Perform the jobs in order on so many processes, and tell of each as it ends; on one, it is this one."""
-    if processes == 1:
-        for job in jobs:
-            on_end(perform(job))
-        return
-    if not jobs:
-        return
-    with _one_thread_each():
-        context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(min(processes, len(jobs)), mp_context=context, initializer=_begin_worker)
-        try:
-            pending = {pool.submit(perform, job) for job in jobs}
-            while pending:
-                done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in done:
-                    on_end(future.result())
-        except BrokenProcessPool as error:
-            raise BherdError(
-                "a process that did the runs was killed from outside, perhaps for want of memory; "
-                "what is done is kept: start the same command again, with fewer --jobs if memory is short"
-            ) from error
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _begin_worker() -> None:
-    """Import what every run needs, and do not outlive the process that gives the work."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    import torch
-
-    torch.set_num_threads(1)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Let the libraries in the worker processes use one core each: there is a process for each core."""
-    variables = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(dict.fromkeys(variables, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    """Perform the jobs in order on so many processes, and tell of each as it ends."""
+    for ended in in_processes(perform, jobs, processes):
+        on_end(ended)
