@@ -10,7 +10,7 @@ WORKERS  ?= 2
 CHECKED  := $(wildcard src tests benchmarks examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow browser lint format bench clean
+.PHONY: help setup demo test test-slow browser lint format bench bench-peers clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,10 @@ format: setup  ## Put the code in the house format and fix what ruff can fix
 
 bench: setup  ## Measure the time of a round against hand-written loops
 	$(BIN)/python -m benchmarks
+
+# Installs each simulator into .peers the first time: gigabytes and minutes, so never a part of CI.
+bench-peers: setup  ## Measure other simulators beside ours, half an hour
+	$(BIN)/python -m benchmarks.peers --docs
 
 clean:  ## Remove caches and build products (keeps .venv and runs)
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

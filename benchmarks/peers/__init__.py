@@ -1,0 +1,1 @@
+"""Other simulators on our workloads, each in an environment of its own (`make bench-peers`)."""

@@ -1,0 +1,30 @@
+"""Flower's simulation on its Ray backend, two workers of one thread each on two cores.
+
+Everything stays on the loopback interface; telemetry and the dashboard are off.
+"""
+
+import os
+
+os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+
+from flwr.simulation import run_simulation
+
+from benchmarks.peers.flower_apps import client_app, clock, server_app
+from benchmarks.peers.handout import load, path_given, report
+
+BACKEND = {
+    "init_args": {"include_dashboard": False, "log_to_driver": False, "_node_ip_address": "127.0.0.1"},
+    "client_resources": {"num_cpus": 1, "num_gpus": 0.0},
+}
+
+
+def main() -> None:
+    """Run the workload in the file that is given."""
+    clients = len(load(path_given()).clients)
+    run_simulation(server_app, client_app, clients, backend_config=BACKEND)
+    report(clock)
+
+
+if __name__ == "__main__":
+    main()
