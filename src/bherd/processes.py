@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -21,8 +22,8 @@ def in_processes(
 ) -> Iterator[Answer]:
     """The answers of `function` as they come, for items begun in order; on one process, in this one.
 
-    What is raised here or there ends the work: items that wait are dropped, those under way get to
-    hear of Ctrl-C like this process does.
+    Ctrl-C, or any error, ends the work: items that wait are dropped, and those under way are told to
+    stop by SIGTERM, which a run answers with a checkpoint.
     """
     if processes == 1 or len(items) <= 1:
         yield from map(function, items)
@@ -31,7 +32,8 @@ def in_processes(
         context = multiprocessing.get_context("spawn")
         pool = ProcessPoolExecutor(min(processes, len(items)), mp_context=context, initializer=_begin_worker)
         try:
-            pending = {pool.submit(function, item) for item in items}
+            with _interrupts_ignored():  # the workers inherit it: Ctrl-C is for this process to handle
+                pending = {pool.submit(_call, function, item) for item in items}
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:
@@ -41,8 +43,32 @@ def in_processes(
                 "a process that did the runs was killed from outside, perhaps for want of memory; "
                 "what is done is kept: start the same command again, with fewer --jobs if memory is short"
             ) from error
+        except BaseException:
+            for child in multiprocessing.active_children():
+                child.terminate()
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _call(function: Callable[[Item], Answer], item: Item) -> Answer:
+    """In a worker: one item. A run that was stopped is the last that this process begins."""
+    try:
+        return function(item)
+    except KeyboardInterrupt:
+        os._exit(1)
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _begin_worker() -> None:

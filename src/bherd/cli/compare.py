@@ -5,7 +5,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,24 +90,29 @@ def finish(rows: "Sequence[Row]", target: float, jobs: "Sequence[Job]", out: Pat
 
 def run_with_progress(jobs: "Sequence[Job]", processes: int, *, quiet: bool) -> None:
     """Do the jobs under a bar that counts runs, or quietly."""
+    from bherd.cli import EXIT_INTERRUPTED
     from bherd.jobs import run_job
     from bherd.processes import in_processes
 
-    if quiet or not sys.stdout.isatty():
-        for _ in in_processes(run_job, jobs, processes):
-            pass
-        return
+    done = in_processes(run_job, jobs, processes)
+    try:
+        if quiet or not sys.stdout.isatty():
+            for _ in done:
+                pass
+        else:
+            _under_a_bar(done, len(jobs))
+    except KeyboardInterrupt:
+        sys.stderr.write("bherd: stopped; start the same command again to go on\n")
+        raise SystemExit(EXIT_INTERRUPTED) from None
+
+
+def _under_a_bar(done: Iterator[Any], total: int) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    with Progress(
-        TextColumn("runs"),
-        MofNCompleteColumn(),
-        BarColumn(),
-        TimeRemainingColumn(compact=True),
-        transient=True,
-    ) as progress:
-        bar = progress.add_task("", total=len(jobs))
-        for _ in in_processes(run_job, jobs, processes):
+    columns = (TextColumn("runs"), MofNCompleteColumn(), BarColumn(), TimeRemainingColumn(compact=True))
+    with Progress(*columns, transient=True) as progress:
+        bar = progress.add_task("", total=total)
+        for _ in done:
             progress.advance(bar)
 
 
