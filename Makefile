@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.setup-done
 
 MARKED   := slow or network or browser or deployment
@@ -17,12 +18,18 @@ help:  ## Show this list
 
 setup: $(STAMP)  ## Make .venv with bherd (editable) and its tools, at the pinned versions
 
-$(STAMP): pyproject.toml constraints.txt
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt
+
+$(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[dev]'
+	$(PIP) -e .
 	@touch $@
 
-demo: setup  ## Compare FedAvg, BHerd and the controls on real digits, in about a minute
+$(STAMP): $(READY)
+	$(PIP) -e '.[dev]'
+	@touch $@
+
+demo: $(READY)  ## Compare FedAvg, BHerd and the controls on real digits, in about a minute
 	$(BIN)/bherd demo
 
 test: lint  ## Lint, types, and every test that needs neither long time nor network
