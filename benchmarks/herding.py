@@ -10,8 +10,8 @@ from bherd.selectors.herding import herding_order
 SHAPES = [(120, 785), (300, 785), (1200, 785), (120, 10_000), (120, 100_000), (120, 434_186), (600, 434_186)]
 NOTE = (
     "Random gradients in float32, alpha = 0.5, torch on {threads} threads; minima over {turns} turns, "
-    "interleaved (the pseudo-code once at d = 434,186, and not at tau = 600). Herding includes centring and everything "
-    "else. Targets: at most 2 products at d = 434,186, under 60 ms at (1200, 785)."
+    "interleaved (the pseudo-code once at d = 434,186, never at tau = 600). Herding includes centring and "
+    "everything else. Targets: at most 2 products at d = 434,186, under 60 ms at (1200, 785)."
 )
 
 

@@ -11,7 +11,8 @@ from bherd import compiled
 from bherd.selectors.scaling import in_range, squares_in_range
 from bherd.selectors.small_gram import small_gram
 
-_COLUMNS = 4096
+_BLOCK = 2**21
+"""Numbers in a block of columns: 8 MB of float32, so that it stays in the cache."""
 _SMALL = 2**20
 
 
@@ -44,7 +45,8 @@ def _blockwise(trace: Tensor) -> tuple[Tensor, float]:
     gram = torch.zeros((len(trace), len(trace)), dtype=torch.float64, device=trace.device)
     extremes: list[Tensor] = []
     wide = torch.promote_types(trace.dtype, torch.float32)
-    for narrow in torch.split(trace, _COLUMNS, dim=1):
+    columns = max(1024, _BLOCK // len(trace))
+    for narrow in torch.split(trace, columns, dim=1):
         block = narrow.to(wide)
         centred = block - block.mean(0)
         centred -= centred.mean(0)  # what rounding left of a mean that is large beside the deviations
