@@ -81,3 +81,18 @@ def test_sums_beyond_the_range_of_floats_are_rescaled(
     base = torch.tensor([[1.0], [0.5], [0.25], [0.9], [0.8]])
     expected = herding_order(base, 5).tolist()
     assert herding_order(base * overflowing, 5).tolist() == expected
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_blocks_give_the_same_bits_by_any_number_of_threads(threads: int) -> None:
+    trace = torch.randn(300, 40_000, generator=torch.Generator().manual_seed(6))
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        _, one = gram.centred_gram(trace)
+        torch.set_num_threads(threads)
+        _, several = gram.centred_gram(trace)
+        assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert np.array_equal(one, several)

@@ -1,6 +1,8 @@
 """The inner products of the centred gradients: all of herding's work that grows with d."""
 
 import math
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +13,8 @@ from bherd import compiled
 from bherd.selectors.scaling import in_range, squares_in_range
 from bherd.selectors.small_gram import small_gram
 
-_BLOCK = 2**21
-"""Numbers in a block of columns: 8 MB of float32, so that it stays in the cache."""
+_BLOCK = 2**20
+"""Numbers in a block of columns: 4 MB of float32, so that it stays in the cache."""
 _SMALL = 2**20
 
 
@@ -41,15 +43,32 @@ def _compiled(trace: Tensor) -> tuple[Tensor, float]:
 
 
 def _blockwise(trace: Tensor) -> tuple[Tensor, float]:
-    """The Gram matrix of the centred rows, and the largest entry of these; NaN where they overflow."""
+    """The Gram matrix of the centred rows, and the largest entry of these; NaN where they overflow.
+
+    Threads take whole blocks: to share out every small operation on a block costs more than it gains.
+    """
     gram = torch.zeros((len(trace), len(trace)), dtype=torch.float64, device=trace.device)
-    extremes: list[Tensor] = []
-    wide = torch.promote_types(trace.dtype, torch.float32)
-    columns = max(1024, _BLOCK // len(trace))
-    for narrow in torch.split(trace, columns, dim=1):
-        block = narrow.to(wide)
-        centred = block - block.mean(0)
-        centred -= centred.mean(0)  # what rounding left of a mean that is large beside the deviations
-        extremes.extend(centred.aminmax())
-        gram += centred @ centred.T
-    return gram, float(torch.stack(extremes).abs().amax()) if extremes else 0.0
+    largest: list[Tensor] = []
+    blocks = torch.split(trace, max(1024, _BLOCK // len(trace)), dim=1)
+    threads = torch.get_num_threads()
+
+    def add_up(parts: Iterable[tuple[Tensor, Tensor]]) -> None:
+        for product, largest_part in parts:
+            gram.add_(product)
+            largest.append(largest_part)
+
+    if threads == 1 or len(blocks) < 2 * threads or trace.device.type != "cpu":
+        add_up(map(_block, blocks))
+    else:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            add_up(pool.map(_block, blocks))
+        torch.set_num_threads(threads)
+    return gram, float(torch.stack(largest).amax()) if largest else 0.0
+
+
+def _block(narrow: Tensor) -> tuple[Tensor, Tensor]:
+    """The part of the Gram matrix that some columns give, and the largest entry of what was multiplied."""
+    block = narrow.to(torch.promote_types(narrow.dtype, torch.float32))
+    centred = block - block.mean(0)
+    centred -= centred.mean(0)  # what rounding left of a mean that is large beside the deviations
+    return centred @ centred.T, torch.stack(centred.aminmax()).abs().amax()
