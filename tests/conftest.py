@@ -1,6 +1,7 @@
 """What holds for every test: repeatable examples, one thread a process, no windows."""
 
 import os
+from pathlib import Path
 
 # Before anything imports matplotlib: tests draw into files, never on a screen.
 os.environ["MPLBACKEND"] = "Agg"
@@ -22,3 +23,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def one_thread() -> None:
     """Let pytest-xdist's workers share the processors instead of fighting for them."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in an empty folder, with no dataset folder set."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BHERD_DATA", raising=False)

@@ -7,23 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bherd.cli import main
+from command_line import FAST, run
 
-FAST = ("--rounds", "2", "--lr", "1e-3", "--workers", "1")
-
-
-def run(*arguments: object) -> int:
-    """`main` with its arguments as text; argparse leaves by SystemExit, which carries the code."""
-    try:
-        return main([str(argument) for argument in arguments])
-    except SystemExit as leaving:
-        return int(leaving.code or 0)
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("BHERD_DATA", raising=False)
+pytestmark = pytest.mark.usefixtures("empty_folder")
 
 
 def npz(path: Path, samples: int = 40, **replaced: object) -> Path:
@@ -232,71 +218,6 @@ def test_resume_of_something_else_is_refused(capsys: pytest.CaptureFixture[str])
     assert "not a run directory" in capsys.readouterr().err
     assert run("resume", "absent") == 2
     assert "absent" in capsys.readouterr().err
-
-
-def test_compare_prints_a_table_with_intervals(capsys: pytest.CaptureFixture[str]) -> None:
-    methods = ["fedavg", "bherd-fedavg:alpha=0.3,step=amplified"]
-    arguments = ["compare", *methods, *FAST, "--seeds", "2", "--jobs", "1", "--out", "c"]
-    assert run(*arguments) == 0
-    printed = capsys.readouterr().out
-    assert "bherd-fedavg alpha=0.3 amplified" in printed
-    assert "±" in printed
-    assert "c/comparison.png" in printed
-    assert Path("c/comparison.png").read_bytes().startswith(b"\x89PNG")
-    assert sorted(str(p.relative_to("c")) for p in Path("c").glob("*/seed-*")) == [
-        "bherd-fedavg_alpha0.3_amplified/seed-0",
-        "bherd-fedavg_alpha0.3_amplified/seed-1",
-        "fedavg/seed-0",
-        "fedavg/seed-1",
-    ]
-
-
-def test_compare_as_json_and_again_costs_no_new_run(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["compare", "fedavg", "scaffold", *FAST, "--seeds", "2", "--jobs", "1", "--json"]
-    assert run(*arguments, "--target", "0.5") == 0
-    first = json.loads(capsys.readouterr().out)
-    assert [row["method"] for row in first["methods"]] == ["fedavg", "scaffold"]
-    assert first["methods"][0]["final_accuracy"]["samples"] == 2
-    stamps = {path: path.stat().st_mtime_ns for path in Path("runs").rglob("model.safetensors")}
-    assert run(*arguments, "--target", "0.5") == 0
-    assert json.loads(capsys.readouterr().out) == first
-    assert {path: path.stat().st_mtime_ns for path in Path("runs").rglob("model.safetensors")} == stamps
-
-
-def test_compare_refuses_a_folder_with_other_settings(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["compare", "fedavg", *FAST, "--seeds", "1", "--jobs", "1", "--out", "c", "--quiet"]
-    assert run(*arguments) == 0
-    assert run(*arguments, "--batch-size", "50") == 2
-    assert "train.batch_size is 50 here and 100 there" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["fedavg", "fedavg"], "given twice"),
-        (["fedavg:beta=1"], "'beta=1' is not one of"),
-        (["fedavg:alpha=x"], "'x' is not a number"),
-        (["fedavgg"], "did you mean 'fedavg'"),
-        (["fedavg", "--seeds", "0"], "--seeds is 0"),
-        (["fedavg", "--target", "80"], "--target is 80"),
-    ],
-)
-def test_compare_explains_bad_input(
-    arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("compare", *arguments, *FAST) == 2
-    assert expected in capsys.readouterr().err
-    assert not Path("runs").exists()
-
-
-def test_demo_ends_with_a_table_a_sentence_and_a_picture(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("demo", "--rounds", "3", "--seeds", "2", "--out", "d") == 0
-    printed = capsys.readouterr().out
-    assert "fedavg server_lr=2" in printed
-    assert "against FedAvg at that same step the difference is" in printed.replace("\n", " ")
-    assert Path("d/comparison.png").exists()
-    assert printed.rstrip().endswith("report:  d/report.html")
-    assert "<html" in Path("d/report.html").read_text()
 
 
 def test_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
