@@ -1,10 +1,9 @@
 """From figures and a scale to runs, tables, plots and the verdict."""
 
-import multiprocessing
 import os
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from bherd.config import Config
@@ -25,11 +24,15 @@ from bherd.experiments.scales import WORKLOADS, Scale, WorkloadName, make_scale
 from bherd.experiments.style import RC
 from bherd.experiments.tables import ComparisonRow, TheoremRow
 from bherd.experiments.theorem import check_theorem
+from bherd.processes import in_processes
+from bherd.report import build
 from bherd.runs.directory import read_summary
 from bherd.runs.files import locked
 
 ENGINES = ("processes", "ray")
 THEOREM_NAME = "theorem"
+REPORTED_RUNS = 50
+"""The most runs that the report at the end shows; `bherd report` makes others."""
 Tell = Callable[[str], None]
 
 
@@ -62,7 +65,8 @@ def reproduce(options: Options, tell: Tell) -> list[str]:
     work, out = options.work / scale.name, options.out / scale.name
     work.mkdir(parents=True, exist_ok=True)
     with locked(work):
-        jobs = _grid(options, scale, work, [e.name for e in experiments], tell)
+        ordered = _ordered(options, scale, work, [e.name for e in experiments])
+        jobs = _grid(ordered, options, scale, work, tell)
         if options.dry_run:
             return []
         failures = _run(jobs, options, tell)
@@ -76,6 +80,10 @@ def reproduce(options: Options, tell: Tell) -> list[str]:
         rows = comparison_rows(results, every)
         tables.write_rows(out / tables.COMPARISONS, ComparisonRow, rows)
         _draw([e.name for e in experiments], out, _processes(options), tell)
+        finished = [path for path in ordered if is_finished(path)][:REPORTED_RUNS]
+        if finished:
+            report = build(finished, work / "report.html", f"Reproduction ({scale.name}), first runs")
+            tell(f"report of {len(finished)} runs: {report}")
     page = options.page or (
         out / "reproduction.md" if scale.name == "smoke" else Path("docs/reproduction.md")
     )
@@ -84,8 +92,10 @@ def reproduce(options: Options, tell: Tell) -> list[str]:
     return failures
 
 
-def _grid(options: Options, scale: Scale, work: Path, names: list[str], tell: Tell) -> list[Job]:
-    """The runs that are missing, in the order in which they matter; says what they will cost."""
+def _ordered(
+    options: Options, scale: Scale, work: Path, names: list[str]
+) -> dict[Path, tuple[Curve, Config]]:
+    """Every run that was asked for by its directory, in the order in which they matter."""
     ordered: dict[Path, tuple[Curve, Config]] = {}
     for problem in options.problems:
         for experiment in choose(names) if names else []:
@@ -95,6 +105,13 @@ def _grid(options: Options, scale: Scale, work: Path, names: list[str], tell: Te
                 for curve in curves:
                     directory = run_directory(work, curve, seed)
                     ordered.setdefault(directory, (curve, curve.seeded(seed)))
+    return ordered
+
+
+def _grid(
+    ordered: dict[Path, tuple[Curve, Config]], options: Options, scale: Scale, work: Path, tell: Tell
+) -> list[Job]:
+    """The runs that are missing; says what they will cost."""
     if not options.dry_run:
         prepare_data(scale, [curve for curve, _ in ordered.values()], work)
     expected = {
@@ -161,12 +178,7 @@ def _theorem(scale: Scale, work: Path, out: Path, options: Options, tell: Tell) 
 def _draw(names: list[str], out: Path, processes: int, tell: Tell) -> None:
     """Every figure that has something to show, as PNG and SVG."""
     (out / FIGURES).mkdir(parents=True, exist_ok=True)
-    if processes == 1 or len(names) < 2:
-        drawn = [draw_experiment(name, out) for name in names]
-    else:
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(min(processes, len(names)), mp_context=context) as pool:
-            drawn = list(pool.map(draw_experiment, names, [out] * len(names)))
+    drawn = in_processes(partial(draw_experiment, out=out), names, processes)
     tell(f"figures: {' '.join(name for group in drawn for name in group)}")
 
 
