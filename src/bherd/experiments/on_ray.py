@@ -13,6 +13,8 @@ from bherd.experiments.runner import Job, OnEnd, perform
 def run_jobs_on_ray(jobs: list[Job], address: str | None, processes: int, on_end: OnEnd) -> None:
     """Perform the jobs on a cluster; without an address, on a Ray instance that lives and ends here."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if address is None:  # read when Ray is imported: without a cluster it listens on loopback alone
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     try:
         import ray
     except ImportError as error:
