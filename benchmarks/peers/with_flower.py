@@ -7,6 +7,7 @@ import os
 
 os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # without a cluster Ray listens on loopback alone
 
 from flwr.simulation import run_simulation
 
