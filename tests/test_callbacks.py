@@ -3,6 +3,7 @@
 import json
 import os
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -180,15 +181,17 @@ def test_wandb_offline_reads_back(tmp_path: Path) -> None:
 
     run_with(CONFIG, tmp_path / "run", [wandb()])
     (written,) = (tmp_path / "run" / "wandb").glob("offline-run-*/*.wandb")
-    history: list[dict[str, Any]] = []
-    for data in wandb_records(written):
-        record = Record()
-        record.ParseFromString(data)
-        if record.WhichOneof("record_type") == "history":
-            items = record.history.item
-            history.append(
-                {item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in items}
-            )
+    records = [Record()]
+    deadline = time.monotonic() + 60  # another process writes the file, at its own pace
+    while records[-1].WhichOneof("record_type") != "exit":
+        assert time.monotonic() < deadline, f"{len(records)} records, and the last is not the run's end"
+        time.sleep(0.1)
+        records = [Record.FromString(data) for data in wandb_records(written)] or [Record()]
+    history: list[dict[str, Any]] = [
+        {item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in record.history.item}
+        for record in records
+        if record.WhichOneof("record_type") == "history"
+    ]
     lines = read_metrics(tmp_path / "run")
     assert [row["_step"] for row in history] == [1, 2, 3, 4]
     assert [row["kept"] for row in history] == [line["kept"] for line in lines]
