@@ -120,6 +120,8 @@ def _too_much(config: Config, needed: Estimate, limit: int) -> str:
         "model vectors": needed.vectors,
         "the correction's state of every client": needed.state,
         "activations": needed.activations,
+        "the data in the form that is read fastest": needed.data,
+        "libraries": needed.libraries,
     }
     largest = max(parts, key=lambda part: parts[part])
     ways = ["--workers 1"] if config.run.workers > 1 else []
