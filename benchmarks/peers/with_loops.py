@@ -10,7 +10,11 @@ from benchmarks.loops.torch_loops import PlainLoop, TightLoop
 from benchmarks.peers.handout import Clock, report
 from benchmarks.peers.workloads import WORKLOADS, cohort, task
 
-LOOPS = {"numpy": NumpyLoop, "tight": TightLoop, "plain": PlainLoop}
+LOOPS: dict[str, type[NumpyLoop] | type[TightLoop] | type[PlainLoop]] = {
+    "numpy": NumpyLoop,
+    "tight": TightLoop,
+    "plain": PlainLoop,
+}
 
 
 def main(path: str, loop: str) -> None:

@@ -35,7 +35,7 @@ class Workload(NamedTuple):
 
 WORKLOADS = {
     "A": Workload("A", "A: SVM, all of MNIST, 5 clients, B = 100", linear_base(20), 1, 5),
-    "B": Workload("B", "B: CNN, 10,000 images of MNIST, 5 clients, B = 100", cnn_base(4), 2, 15),
+    "B": Workload("B", "B: CNN, 10,000 images of MNIST, 5 clients, B = 100", cnn_base(3), 2, 15),
     "C": Workload("C", "C: logistic regression, 1,000 clients, 10 a round, B = 10", crowd_base(100), 1, 5),
 }
 
