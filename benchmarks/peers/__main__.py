@@ -7,6 +7,7 @@ Each simulator is installed into an environment of its own, in .peers or $BHERD_
 """
 
 import argparse
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -41,6 +42,7 @@ def main() -> int:
     chosen = [one for one in CONTESTANTS if args.only is None or one.name in {*args.only, BASELINE}]
     for environment in dict.fromkeys(one.environment for one in chosen):
         install(environment)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended too
     results = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in args.workloads or WORKLOADS:

@@ -23,7 +23,17 @@ class Contestant(NamedTuple):
 
 
 CONTESTANTS = (
-    Contestant("Flower simulation", FLOWER, "with_flower", how="Ray backend, one worker on each core"),
+    Contestant(
+        "Flower simulation", FLOWER, "with_flower", ("1",), how="Ray backend, one worker on each core"
+    ),
+    Contestant(
+        "Flower simulation, one worker",
+        FLOWER,
+        "with_flower",
+        ("2",),
+        "AB",
+        how="two cores for a worker, as Flower does where nothing is said",
+    ),
     Contestant("pfl", PFL, "with_pfl", how="simulated backend, one process"),
     Contestant("fluke", FLUKE, "with_fluke", how="its in-memory loader, accuracy only, one process"),
     Contestant("FedLab", FEDLAB, "with_fedlab", how="standalone pipeline, batches in memory, one process"),

@@ -4,6 +4,7 @@ Which client's samples a node trains on is told by the message, so that the part
 those of every other simulator. A worker reads the data once and keeps it; batches are slices in memory.
 """
 
+import sys
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -17,6 +18,11 @@ from benchmarks.peers.handout import Clock, Handout, Pair, accuracy, build, load
 
 client_app, server_app = ClientApp(), ServerApp()
 clock = Clock()
+
+
+def cores_given() -> int:
+    """The cores of one worker, which are its threads, as the contestant asks for them."""
+    return int(sys.argv[2])
 
 
 class _Kept:
@@ -97,6 +103,6 @@ def serve(grid: Grid, _: Context) -> None:
         grid=grid,
         initial_arrays=ArrayRecord(module.state_dict()),
         num_rounds=handout.rounds,
-        train_config=ConfigRecord({"path": path_given(), "threads": 1}),
+        train_config=ConfigRecord({"path": path_given(), "threads": cores_given()}),
         evaluate_fn=evaluate,
     )

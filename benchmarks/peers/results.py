@@ -21,7 +21,8 @@ LAST_ROUND = "Test accuracy is taken after the last round; times are means of te
 ONE_NOTE = (
     "{evaluation} {rounds} rounds a run, of which the first does not count; torch has {threads} of the cores "
     "for one operation where one client is trained at a time. The whole run is from the launch of the "
-    "process to the end of its last round; memory is the peak of all its processes together."
+    "process to the end of its last round; memory is the peak of all its processes together. "
+    "Load average before the runs: {low} to {high}."
 )
 
 
@@ -68,7 +69,10 @@ def _ratios(measured: Sequence[Measured]) -> dict[str, str]:
 def _details(name: str, measured: Sequence[Measured]) -> Table:
     workload, ratios = WORKLOADS[name], _ratios(measured)
     last_only = workload.config.run.eval_every > 1
+    loads = [run.load_before for one in measured for run in one.runs]
     note = ONE_NOTE.format(
+        low=min(loads),
+        high=max(loads),
         evaluation=LAST_ROUND if last_only else EVERY_ROUND,
         rounds=workload.config.train.rounds,
         threads={1: "one", 2: "two"}[workload.threads],
@@ -94,7 +98,7 @@ def _details(name: str, measured: Sequence[Measured]) -> Table:
         )
         for one in measured
     ]
-    return Table(workload.title, note, columns, rows)
+    return Table(f"In detail, {workload.title}", note, columns, rows)
 
 
 def _versions(results: Mapping[str, Sequence[Measured]]) -> Table:
