@@ -85,7 +85,8 @@ class CompiledLinear(Linear):
 
 def compact(x: Tensor) -> tuple[kernels.Array, float]:
     """Inputs as bytes and 1/255, if that is exactly what they are; otherwise as they are, and 1."""
-    pixels = torch.empty(x.shape, dtype=torch.uint8)
+    # Allocated by numpy, which asks for large pages: rows in any order are then found sooner.
+    pixels = torch.from_numpy(np.empty(x.shape, np.uint8))
     for part, out in zip(torch.split(x, 1000), torch.split(pixels, 1000), strict=True):
         out.copy_(torch.mul(part, 255).round_().clamp_(0, 255))
         if not torch.equal(out.to(x.dtype).div_(255), part):
