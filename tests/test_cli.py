@@ -241,3 +241,10 @@ def test_version_and_no_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.match(r"bherd \d", capsys.readouterr().out)
     assert run() == 0
     assert "first steps" in capsys.readouterr().out
+
+
+def test_the_package_itself_can_be_called() -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "bherd", "--version"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert found.stdout.startswith("bherd ")

@@ -63,24 +63,24 @@ def test_the_gram_matrix_is_that_of_the_centred_rows(
 def test_the_compiled_loop_has_the_bits_of_the_arrays() -> None:
     draw = np.random.default_rng(4)
     rows = draw.normal(size=(40, 10))
-    doubled = 2 * rows @ rows.T
+    products = rows @ rows.T
     results = []
     for loop in (greedy._loop, greedy._loop_by_arrays, compiled.fast(greedy._loop)):
-        scores, order = 0.5 * doubled.diagonal().copy(), np.zeros(30, dtype=np.int64)
-        assert loop(doubled, scores, 1e-9, order, 0) == 30
+        scores, order = products.diagonal().copy(), np.zeros(30, dtype=np.int64)
+        assert loop(products, scores, 1e-9, order, 0) == 30
         results.append((order.tolist(), scores.tolist()))
     assert results[0] == results[1] == results[2]
 
 
-@pytest.mark.parametrize("overflowing", [3e38, -3e38])
+@pytest.mark.parametrize("factor", [3e38, -3e38, 1e-23, -1e-38])
 @pytest.mark.parametrize("loaded", [False, pytest.param(True, marks=needs_compiler)])
-def test_sums_beyond_the_range_of_floats_are_rescaled(
-    overflowing: float, loaded: bool, monkeypatch: pytest.MonkeyPatch
+def test_squares_beyond_the_range_of_floats_are_rescaled(
+    factor: float, loaded: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compiled, "in_use", lambda: loaded)
     base = torch.tensor([[1.0], [0.5], [0.25], [0.9], [0.8]])
     expected = herding_order(base, 5).tolist()
-    assert herding_order(base * overflowing, 5).tolist() == expected
+    assert herding_order(base * factor, 5).tolist() == expected
 
 
 @pytest.mark.parametrize("threads", [2, 3])

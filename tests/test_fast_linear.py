@@ -5,13 +5,14 @@ import pytest
 import torch
 
 from bherd import compiled, methods
+from bherd.client import _kept_sum
 from bherd.engines import linear_compiled
 from bherd.engines.kernels import measure_hinge, measure_softmax, train_hinge, train_softmax
 from bherd.engines.linear import Linear, all_visits
 from bherd.engines.linear_compiled import CompiledLinear, pays
 from bherd.engines.linear_numpy import NumpyLinear
 from bherd.engines.simulate import linear_of
-from bherd.stores.base import Summed
+from bherd.stores.base import Dense, Summed
 from bherd.tasks.datasets import Dataset
 from bherd.tasks.task import Task, batches, plan_steps
 from tiny import CATALOGUE, CLASSES, federate, tiny_task
@@ -152,3 +153,16 @@ def test_all_visits_are_the_batches_of_the_task(
 
     expected = torch.cat([x for x, _ in batches(plan, numbers, numbers, shuffle())])
     assert all_visits(plan, size, shuffle()).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=["float32", "float64"])
+@pytest.mark.parametrize("kept", [[4], [5, 0, 3], [3, 1, 4, 0, 2, 5]])
+def test_kept_rows_are_summed_as_the_client_does_it(dtype: torch.dtype, kept: list[int]) -> None:
+    trace = torch.randn(6, 37, dtype=dtype, generator=torch.Generator().manual_seed(1)) + 3
+    task = pixels(dtype=dtype)
+    sum_of = CompiledLinear(task).sum_kept(Dense(trace))
+    assert sum_of is not None
+    found, distance = sum_of(np.array(kept))
+    expected, expected_distance = _kept_sum(trace, np.array(kept))
+    assert torch.allclose(found, expected, rtol=0, atol=TOLERANCE[dtype])
+    assert distance == pytest.approx(expected_distance, abs=TOLERANCE[dtype])

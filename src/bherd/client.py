@@ -21,7 +21,7 @@ class DivergedError(BherdError):
     """Local training produced NaN or infinity."""
 
 
-Replay = Callable[[Indices], tuple[Tensor, float]]
+SumKept = Callable[[Indices], tuple[Tensor, float]]
 """kept indices -> sum of the kept gradients, ||mean of the kept - mean of all||"""
 
 
@@ -34,8 +34,9 @@ class Training(NamedTuple):
     loss: float
     """Mean of the batch losses along the way."""
     buffers: Tensor | None = None
-    replay: Replay | None = None
-    """Given where `gradients` only stand for the true ones: trains again to sum the kept ones."""
+    sum_kept: SumKept | None = None
+    """Given where rows of `gradients` are not simply added up: where they only stand for the true ones,
+    which takes training again, or where the engine has a faster way."""
 
 
 Train = Callable[[Tensor, Tensor | None, bool], Training]
@@ -89,7 +90,7 @@ def client_round(
         kept_sum, distance = total, 0.0
     else:
         kept = selector.select(trained.gradients, stream)
-        sum_of = trained.replay or partial(_kept_sum, trained.gradients)
+        sum_of = trained.sum_kept or partial(_kept_sum, trained.gradients)
         kept_sum, distance = sum_of(kept)
     extra = None
     if correction.stateful:

@@ -9,6 +9,7 @@ A row's outputs, its derivative and its share of the gradient are computed while
 cache; the rows after it are asked for meanwhile.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from bherd.engines.prefetch import LINE, prefetch
 Array = npt.NDArray[Any]
 Train = Callable[[Array, Array, Array, int, Array, Any, Any, Any, Array, Array, bool], float]
 Measure = Callable[[Array, Array, Array, Any], tuple[float, int]]
+SumKept = Callable[[Array, Array, Array], float]
 
 
 AHEAD = 4
@@ -35,6 +37,7 @@ class Kernels(NamedTuple):
     train_softmax: Train
     measure_hinge: Measure
     measure_softmax: Measure
+    sum_kept: SumKept
 
 
 def load() -> Kernels:
@@ -45,6 +48,7 @@ def load() -> Kernels:
         fast(train_softmax, reordered_sums=True),
         fast(measure_hinge, reordered_sums=True),
         fast(measure_softmax, reordered_sums=True),
+        fast(sum_kept, reordered_sums=True),
     )
 
 
@@ -229,3 +233,24 @@ def measure_softmax(x: Array, y: Array, w: Array, scale: Any) -> tuple[float, in
         loss += np.log(total) - (outputs[y[sample]] - outputs[best])
         hits += best == y[sample]
     return loss, hits
+
+
+def sum_kept(trace: Array, kept: Array, total: Array) -> float:
+    """Write the sum of the kept rows into `total`; return ||mean of the kept rows - mean of all||."""
+    steps, width = trace.shape
+    number = trace.dtype.type
+    rest = np.zeros(width, trace.dtype)
+    is_kept = np.zeros(steps, np.bool_)
+    for i in kept:
+        is_kept[i] = True
+    total[:] = 0
+    for i in range(steps):
+        into = total if is_kept[i] else rest
+        for j in range(width):
+            into[j] += trace[i, j]
+    share, part = number(1) / number(steps), number(1) / number(len(kept))
+    square = 0.0
+    for j in range(width):
+        difference = float(total[j] * part - (total[j] + rest[j]) * share)
+        square += difference * difference
+    return math.sqrt(square)

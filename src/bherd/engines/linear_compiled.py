@@ -4,11 +4,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bherd.client import SumKept
 from bherd.compiled import available
 from bherd.engines import kernels
 from bherd.engines.linear import Linear, Split, all_visits
 from bherd.method import Indices
-from bherd.stores.base import Dense, Rows, Summed
+from bherd.stores.base import Dense, Rows, Summed, Traced
 from bherd.tasks.task import Plan, Task
 
 COMPILED_FROM = 2**23
@@ -27,6 +28,7 @@ class CompiledLinear(Linear):
         self._task = task
         self._inputs = {"train": compact(task.x_train), "test": compact(task.x_test)}
         compiled = kernels.load()
+        self._sum_kept = compiled.sum_kept
         hinge = task.model.linear == "hinge"
         self._train = compiled.train_hinge if hinge else compiled.train_softmax
         self._measure = compiled.measure_hinge if hinge else compiled.measure_softmax
@@ -75,6 +77,17 @@ class CompiledLinear(Linear):
                 loss += run(batch, rows.row(step).view(1, -1).numpy(), True)
                 rows.done(step)
         return loss / plan.steps
+
+    def sum_kept(self, traced: Traced) -> SumKept | None:
+        if not isinstance(traced, Dense):
+            return None
+
+        def sum_of(kept: Indices) -> tuple[Tensor, float]:
+            total = torch.empty_like(traced.array[0])
+            distance = self._sum_kept(traced.array.numpy(), kept, total.numpy())
+            return total, float(distance)
+
+        return sum_of
 
     def measure(self, params: Tensor, split: Split, rows: slice) -> tuple[float, int]:
         inputs, scale = self._inputs[split]

@@ -22,13 +22,17 @@ def register() -> None:
     from numba.core import cgutils, types
     from numba.extending import intrinsic, overload
 
+    tools: Any = cgutils
+
     def typed(_: Any, x: Any, row: Any, column: Any) -> Any:
+        del row, column
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = signature.args[0]
             array = context.make_array(kind)(context, builder, arguments[0])
-            place = cgutils.get_item_pointer(context, builder, kind, array, arguments[1:], wraparound=False)
+            place = tools.get_item_pointer(context, builder, kind, array, arguments[1:], wraparound=False)
             byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-            hint = cgutils.get_or_insert_function(
+            hint = tools.get_or_insert_function(
                 builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0"
             )
             # To read, to keep in the nearest cache, data.
@@ -37,9 +41,11 @@ def register() -> None:
 
         return types.void(x, types.intp, types.intp), generate
 
-    hint = intrinsic(typed)
+    hint: Any = intrinsic(typed)
 
     def overloaded(x: Any, row: Any, column: Any) -> Any:
+        del x, row, column
+
         def place(x: Any, row: Any, column: Any) -> Any:
             return hint(x, row, column)
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from bherd.client import Outcome, Train, Training, client_round
+from bherd.client import Outcome, SumKept, Train, Training, client_round
 from bherd.engines.autograd import FlatModule, separable
 from bherd.engines.base import Engine, Evaluation, Local, State
 from bherd.engines.linear import Linear, Split, penalty
@@ -117,7 +117,12 @@ class SimulateEngine(Engine):
 
             traced = self._store.rows(plan.steps, params)
             loss, buffers = steps(params, offset, traced)
-            return Training(traced.trace, plan.steps, loss, buffers, replay if self._store.replays else None)
+            sum_kept: SumKept | None = None
+            if self._store.replays:
+                sum_kept = replay
+            elif self._linear is not None:
+                sum_kept = self._linear.sum_kept(traced)
+            return Training(traced.trace, plan.steps, loss, buffers, sum_kept)
 
         return train
 

@@ -13,12 +13,14 @@ from bherd import compiled
 from bherd.selectors.scaling import in_range, squares_in_range
 from bherd.selectors.small_gram import small_gram
 
+Gram = npt.NDArray[np.float64]
+
 _BLOCK = 2**20
 """Numbers in a block of columns: 4 MB of float32, so that it stays in the cache."""
 _SMALL = 2**20
 
 
-def centred_gram(trace: Tensor) -> tuple[Tensor, npt.NDArray[np.float64]]:
+def centred_gram(trace: Tensor) -> tuple[Tensor, Gram]:
     """The trace, rescaled if it must be, and the Gram matrix of its rows less their mean.
 
     Centring and multiplying share one visit to each block of columns, so that the trace is read once
@@ -32,17 +34,19 @@ def centred_gram(trace: Tensor) -> tuple[Tensor, npt.NDArray[np.float64]]:
         trace = in_range(trace)
         centred = trace - trace.mean(0)
         gram, _ = _blockwise(in_range(centred - centred.mean(0)))
-    return trace, gram.cpu().numpy()
+    return trace, gram
 
 
-def _compiled(trace: Tensor) -> tuple[Tensor, float]:
+def _compiled(trace: Tensor) -> tuple[Gram, float]:
     """As `_blockwise`, where the compiler is loaded anyway and the calls would cost more than the work."""
     gram = np.empty((len(trace), len(trace)))
-    largest = float(compiled.fast(small_gram, reordered_sums=True)(trace.numpy(), gram))
-    return torch.from_numpy(gram), largest if math.isfinite(gram.trace()) else math.nan
+    compiled.fast(small_gram, reordered_sums=True)(trace.numpy(), gram)
+    longest = float(gram.diagonal().max())
+    # Zero may be an underflow; the largest entry is not above the longest row, nor far below it.
+    return gram, math.sqrt(longest) if 0 < longest < math.inf else math.nan
 
 
-def _blockwise(trace: Tensor) -> tuple[Tensor, float]:
+def _blockwise(trace: Tensor) -> tuple[Gram, float]:
     """The Gram matrix of the centred rows, and the largest entry of these; NaN where they overflow.
 
     Threads take whole blocks: to share out every small operation on a block costs more than it gains.
@@ -63,7 +67,7 @@ def _blockwise(trace: Tensor) -> tuple[Tensor, float]:
         with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
             add_up(pool.map(_block, blocks))
         torch.set_num_threads(threads)
-    return gram, float(torch.stack(largest).amax()) if largest else 0.0
+    return gram.cpu().numpy(), float(torch.stack(largest).amax()) if largest else 0.0
 
 
 def _block(narrow: Tensor) -> tuple[Tensor, Tensor]:

@@ -65,7 +65,6 @@ def herding_order(trace: Tensor, count: int) -> Indices:
     rows, gram = centred_gram(trace)
     scores = gram.diagonal().copy()
     tie = _TIE.get(trace.dtype, _TIE_FLOAT32) * float(scores.max())
-    gram *= 2.0
     order = np.empty(count, dtype=np.int64)
     referee: Referee | None = None
     rank = take_until_tie(gram, scores, tie, order, 0)
@@ -73,7 +72,7 @@ def herding_order(trace: Tensor, count: int) -> Indices:
         referee = referee or Referee(rows)
         best = referee.closest(order[:rank], np.flatnonzero(scores <= scores.min() + tie))
         order[rank] = best
-        scores += gram[best]
+        scores += 2 * gram[best]
         scores[best] = np.inf
         rank = take_until_tie(gram, scores, tie, order, rank + 1)
     return order

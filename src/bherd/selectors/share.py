@@ -1,5 +1,6 @@
 """The share alpha: what is allowed, and how many gradients it keeps."""
 
+import functools
 import math
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ def check_share(alpha: float) -> None:
         )
 
 
+@functools.cache
 def kept_count(alpha: float, steps: int) -> int:
     """k = max(1, floor(alpha tau + 1/2)), in exact arithmetic on alpha as it is written.
 

@@ -8,30 +8,35 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-def small_gram(trace: Array, gram: Array) -> Any:
-    """Write the inner products of the centred rows into `gram`; return the largest entry of these rows.
+def small_gram(trace: Array, gram: Array) -> None:
+    """Write the inner products of the centred rows into `gram`.
 
     The matrix is symmetric, so only tiles of 4 x 4 on and above the diagonal are computed; the 16 sums
     of a tile stay in registers.
     """
     steps, width = trace.shape
     number = trace.dtype.type
-    centred = np.zeros((-(-steps // 4) * 4, width), trace.dtype)
-    largest = number(0)
-    for again in range(2):  # the second time for what rounding left of a large mean
-        mean = np.zeros(width, trace.dtype)
-        for i in range(steps):
-            for j in range(width):
-                mean[j] += centred[i, j] if again else trace[i, j]
-        mean /= number(steps)
-        for i in range(steps):
-            for j in range(width):
-                centred[i, j] = (centred[i, j] if again else trace[i, j]) - mean[j]
-                largest = max(largest, abs(centred[i, j])) if again else largest
-    for top in range(0, steps, 4):
-        a, b, c, d = centred[top], centred[top + 1], centred[top + 2], centred[top + 3]
-        for left in range(top, steps, 4):
-            p, q, r, s = centred[left], centred[left + 1], centred[left + 2], centred[left + 3]
+    tall = -(-steps // 4) * 4
+    centred = np.zeros((tall, width), trace.dtype)
+    mean = np.zeros(width, trace.dtype)
+    for i in range(steps):
+        for j in range(width):
+            mean[j] += trace[i, j]
+    mean /= number(steps)
+    rest = np.zeros(width, trace.dtype)  # what rounding leaves of a mean that is large beside the rows
+    for i in range(steps):
+        for j in range(width):
+            centred[i, j] = trace[i, j] - mean[j]
+            rest[j] += centred[i, j]
+    rest /= number(steps)
+    for i in range(steps):
+        for j in range(width):
+            centred[i, j] -= rest[j]
+    products = np.empty((tall, tall), trace.dtype)
+    for y in range(0, tall, 4):
+        a, b, c, d = centred[y], centred[y + 1], centred[y + 2], centred[y + 3]
+        for x in range(y, tall, 4):
+            p, q, r, s = centred[x], centred[x + 1], centred[x + 2], centred[x + 3]
             ap = aq = ar = as_ = bp = bq = br = bs = number(0)
             cp = cq = cr = cs = dp = dq = dr = ds = number(0)
             for j in range(width):
@@ -51,9 +56,12 @@ def small_gram(trace: Array, gram: Array) -> Any:
                 dq += d[j] * q[j]
                 dr += d[j] * r[j]
                 ds += d[j] * s[j]
-            tile = ((ap, aq, ar, as_), (bp, bq, br, bs), (cp, cq, cr, cs), (dp, dq, dr, ds))
-            for i in range(min(4, steps - top)):
-                for j in range(min(4, steps - left)):
-                    gram[top + i, left + j] = tile[i][j]
-                    gram[left + j, top + i] = tile[i][j]
-    return largest
+            products[y, x], products[y, x + 1], products[y, x + 2], products[y, x + 3] = ap, aq, ar, as_
+            y1, y2, y3 = y + 1, y + 2, y + 3
+            products[y1, x], products[y1, x + 1], products[y1, x + 2], products[y1, x + 3] = bp, bq, br, bs
+            products[y2, x], products[y2, x + 1], products[y2, x + 2], products[y2, x + 3] = cp, cq, cr, cs
+            products[y3, x], products[y3, x + 1], products[y3, x + 2], products[y3, x + 3] = dp, dq, dr, ds
+    for i in range(steps):
+        for j in range(i, steps):
+            gram[i, j] = products[i, j]
+            gram[j, i] = products[i, j]
