@@ -105,6 +105,15 @@ def partition(
     >>> [held.tolist() for held in partition([7, 8, 9, 7, 8, 9], "case2", clients=2)]
     [[0, 2, 3, 5], [1, 4]]
     """
+    samples, bounds = deal(labels, scheme, clients=clients, seed=seed)
+    return [held.copy() for held in np.split(samples, bounds[1:-1])]
+
+
+def deal(labels: npt.ArrayLike, scheme: str, *, clients: int, seed: int = 0) -> tuple[Indices, Indices]:
+    """As `partition`, in two arrays however many clients there are.
+
+    Client i holds samples[bounds[i] : bounds[i + 1]].
+    """
     name, parameter = parse_scheme(scheme)
     values, label = _label_positions(labels)
     count = _whole(clients, "the number of clients", least=1)
@@ -129,7 +138,8 @@ def partition(
             owner = _shards(label, values, count, int(_required(parameter)), rng)
         case _:
             owner = _spread(np.zeros_like(label), count, _required(parameter), rng)
-    return _held(owner, count)
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=count))])
+    return np.argsort(owner, kind="stable").astype(np.int64), bounds.astype(np.int64)
 
 
 def _half_and_half(label: Indices, labels: int, groups: int, rng: np.random.Generator) -> Indices:
@@ -229,13 +239,6 @@ def _share(owner: Indices, samples: Indices, holders: Indices, rng: np.random.Ge
     each, rest = divmod(samples.size, holders.size)
     sizes = each + (np.arange(holders.size) < rest)
     owner[rng.permutation(samples)] = np.repeat(holders, sizes)
-
-
-def _held(owner: Indices, clients: int) -> list[Indices]:
-    """The ascending sample indices of each client."""
-    by_owner = np.argsort(owner, kind="stable").astype(np.int64)
-    ends = np.cumsum(np.bincount(owner, minlength=clients))
-    return [held.copy() for held in np.split(by_owner, ends[:-1])]
 
 
 def _label_positions(labels: npt.ArrayLike) -> tuple[npt.NDArray[np.generic], Indices]:

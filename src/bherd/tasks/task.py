@@ -16,7 +16,7 @@ from bherd.selectors.share import decimal
 from bherd.streams import stream
 from bherd.tasks.datasets import Dataset
 from bherd.tasks.models import Model, build_model
-from bherd.tasks.partitions import partition
+from bherd.tasks.partitions import deal
 
 
 class Task(NamedTuple):
@@ -66,12 +66,10 @@ def build_task(
     device: str = "cpu",
 ) -> Task:
     """Deal a dataset to clients, draw their orders, and put it on the device as floats in [0, 1]."""
-    parts = partition(dataset.y_train, scheme, clients=clients, seed=seed)
-    bounds = _bounds(parts)
-    visits = np.empty(bounds[-1], dtype=np.int64)
-    for client, part in enumerate(parts):
-        order = stream(seed, "order", client=client).permutation(part)
-        visits[bounds[client] : bounds[client + 1]] = order
+    visits, bounds = deal(dataset.y_train, scheme, clients=clients, seed=seed)
+    for client in range(clients):
+        held = slice(bounds[client], bounds[client + 1])
+        visits[held] = stream(seed, "order", client=client).permutation(visits[held])
     return _assemble(dataset, model, visits, bounds, seed=seed, dtype=dtype, device=device)
 
 
