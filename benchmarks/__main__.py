@@ -1,7 +1,7 @@
 """`python -m benchmarks [PART ...]`: measure, print tables, write them to benchmarks/results/.
 
-Parts: A (SVM), B (CNN), B-long (CNN with 120 local steps), C (many clients), herding, startup and
-stores. Without a name, all but B-long are measured, in some minutes. Each part has a process of its
+Parts: A (SVM), B (CNN), B-long (CNN with 120 local steps), C (many clients), herding, jobs, startup
+and stores. Without a name, all but B-long are measured, in some minutes. Each part has a process of its
 own, in which numpy's matrix products keep to one core, so that 'one core' means one.
 """
 
@@ -46,6 +46,12 @@ def _herding() -> list[Table]:
     return herding.run()
 
 
+def _jobs() -> list[Table]:
+    from benchmarks import jobs
+
+    return jobs.run()
+
+
 def _startup() -> list[Table]:
     from benchmarks import startup
 
@@ -64,6 +70,7 @@ PARTS: dict[str, Run] = {
     "B-long": _cnn_long,
     "C": _crowd,
     "herding": _herding,
+    "jobs": _jobs,
     "startup": _startup,
     "stores": _stores,
 }
