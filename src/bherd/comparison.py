@@ -72,10 +72,10 @@ def interval(values: Sequence[float]) -> Interval:
     mean = math.fsum(values) / count
     if count == 1:
         return Interval(mean, math.nan, 1)
-    from scipy.stats import t
+    from scipy.special import stdtrit  # Student's quantile; scipy.stats takes a second to import
 
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
-    return Interval(mean, float(t.ppf(0.975, count - 1)) * math.sqrt(variance / count), count)
+    return Interval(mean, float(stdtrit(count - 1, 0.975)) * math.sqrt(variance / count), count)
 
 
 def parse_variant(text: str, base: Config) -> Config:

@@ -40,8 +40,7 @@ def centred_gram(trace: Tensor) -> tuple[Tensor, Gram]:
 def _compiled(trace: Tensor) -> tuple[Gram, float]:
     """As `_blockwise`, where the compiler is loaded anyway and the calls would cost more than the work."""
     gram = np.empty((len(trace), len(trace)))
-    compiled.fast(small_gram, reordered_sums=True)(trace.numpy(), gram)
-    longest = float(gram.diagonal().max())
+    longest = float(compiled.fast(small_gram, reordered_sums=True)(trace.numpy(), gram))
     # Zero may be an underflow; the largest entry is not above the longest row, nor far below it.
     return gram, math.sqrt(longest) if 0 < longest < math.inf else math.nan
 

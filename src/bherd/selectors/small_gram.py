@@ -8,8 +8,8 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-def small_gram(trace: Array, gram: Array) -> None:
-    """Write the inner products of the centred rows into `gram`.
+def small_gram(trace: Array, gram: Array) -> float:
+    """Write the inner products of the centred rows into `gram`; return the largest square of a row.
 
     The matrix is symmetric, so only tiles of 4 x 4 on and above the diagonal are computed; the 16 sums
     of a tile stay in registers.
@@ -17,7 +17,8 @@ def small_gram(trace: Array, gram: Array) -> None:
     steps, width = trace.shape
     number = trace.dtype.type
     tall = -(-steps // 4) * 4
-    centred = np.zeros((tall, width), trace.dtype)
+    centred = np.empty((tall, width), trace.dtype)
+    centred[steps:] = 0
     mean = np.zeros(width, trace.dtype)
     for i in range(steps):
         for j in range(width):
@@ -61,7 +62,11 @@ def small_gram(trace: Array, gram: Array) -> None:
             products[y1, x], products[y1, x + 1], products[y1, x + 2], products[y1, x + 3] = bp, bq, br, bs
             products[y2, x], products[y2, x + 1], products[y2, x + 2], products[y2, x + 3] = cp, cq, cr, cs
             products[y3, x], products[y3, x + 1], products[y3, x + 2], products[y3, x + 3] = dp, dq, dr, ds
+    longest = 0.0
     for i in range(steps):
         for j in range(i, steps):
             gram[i, j] = products[i, j]
             gram[j, i] = products[i, j]
+        if not gram[i, i] <= longest:  # an entry that is no number makes all rows so
+            longest = gram[i, i]
+    return longest
