@@ -8,7 +8,7 @@ from bherd.errors import InputError
 from bherd.experiments import figure_3a, figure_3d, figure_step
 from bherd.experiments.catalogue import EXPERIMENTS, choose, curves_of
 from bherd.experiments.data import draw, write_subset
-from bherd.experiments.estimate import cost, peak_bytes
+from bherd.experiments.estimate import correction, cost, peak_bytes
 from bherd.experiments.grid import (
     CASES,
     Curve,
@@ -165,3 +165,8 @@ def test_reversed_herding_keeps_the_end_of_the_order() -> None:
     trace = torch.randn(9, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     kept = reversed_herding(0.34).select(trace, np.random.default_rng(0))
     assert kept.tolist() == herding_order(trace, 9).tolist()[:-4:-1]
+
+
+def test_one_run_that_was_held_up_does_not_spoil_the_estimate() -> None:
+    assert correction([], []) == 1.0
+    assert correction([1.0, 2.0, 1.0], [1.5, 3.0, 3600.0]) == 1.5

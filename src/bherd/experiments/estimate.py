@@ -4,6 +4,7 @@ The seconds come from a count of the arithmetic with rates measured once on one 
 where the work folder already holds finished runs, the ratio of their time to the count corrects it.
 """
 
+import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -98,9 +99,12 @@ def peak_bytes(costs: Iterable[Cost], jobs: int) -> float:
 
 
 def correction(expected: Sequence[float], measured: Sequence[float]) -> float:
-    """How much longer runs took here than counted; 1 where nothing was measured yet."""
-    total = sum(expected)
-    return sum(measured) / total if total > 0 else 1.0
+    """How much longer runs took here than counted; 1 where nothing was measured yet.
+
+    The median, since a run may have been held up by anything, a sleeping machine included.
+    """
+    ratios = [took / counted for took, counted in zip(measured, expected, strict=True) if counted > 0]
+    return statistics.median(ratios) if ratios else 1.0
 
 
 def spell(seconds: float) -> str:

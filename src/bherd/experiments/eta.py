@@ -65,7 +65,8 @@ def draw(results: Results) -> list[Drawing]:
         ]
         chosen = largest_stable(results, workload)
         caption = f"FedAvg, reshuffled. Largest stable rate by the rule: {chosen}; used: {workload.lr:g}."
-        title = f"eta · the learning rate of FedAvg · {workload.terms}"
+        terms = results.terms(workload, [line.curve for group in groups for line in group])
+        title = f"eta · the learning rate of FedAvg · {terms}"
         titles = [style.case_of(case) for case in CASES]
         drawings.append(
             Drawing(f"eta-{workload.name}", grid_of_cases(results, groups, titles, title, caption))

@@ -36,11 +36,12 @@ def draw(results: Results) -> list[Drawing]:
         groups = [case_curves(workload, case) for case in CASES]
         if not any(results.has(curve) for group in groups for curve in group):
             continue
+        terms = results.terms(workload, [curve for group in groups for curve in group])
         figure = grid_of_cases(
             results,
             [[styled(curve) for curve in group] for group in groups],
             [case_of(case) for case in CASES],
-            f"2a · BHerd and GraB on FedAvg, α=0.5 · {workload.terms}",
+            f"2a · BHerd and GraB on FedAvg, α=0.5 · {terms}",
             CAPTION,
         )
         drawings.append(Drawing(f"2a-{workload.name}", figure))

@@ -55,7 +55,8 @@ def draw(results: Results) -> list[Drawing]:
         axes[row][0].set_ylabel("distance (log scale)")
     for panel in axes[-1]:
         panel.set_xlabel("round")
-    title = f"4d · distance of the kept mean from the mean · {results.scale.svm.terms}"
+    terms = results.terms(results.scale.svm, curves(results.scale))
+    title = f"4d · distance of the kept mean from the mean · {terms}"
     finish(figure, [one for row in axes for one in row], title, CAPTION, columns=6)
     return [Drawing("4d", figure)]
 

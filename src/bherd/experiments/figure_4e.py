@@ -38,7 +38,7 @@ def draw(results: Results) -> list[Drawing]:
             lines.append(Line(shuffled, f"{name}, reshuffled", colour, "o", 2.2, "-", 3))
             lines.append(Line(fixed, f"{name}, fixed order", colour, "", 1.4, (0, (4, 2)), 4))
         groups.append(lines)
-    title = f"4e · reshuffling · {results.scale.svm.terms}"
+    title = f"4e · reshuffling · {results.terms(results.scale.svm, curves(results.scale))}"
     figure = grid_of_cases(results, groups, [f"{step} step" for step in STEPS], title, CAPTION)
     figure.set_size_inches(9.0, 5.6)
     return [Drawing("4e", figure)]

@@ -74,7 +74,9 @@ def _sheet(results: Results, case: Case) -> Drawing:
         axes[0][column].set_title(f"α = {alpha:g}", fontsize=9)
         axes[0][column].set_xlabel("round")
         _forest(axes[1][column], results, case, alpha)
-    title = f"step · what the choice of gradients buys, {style.case_of(case)} · {results.scale.svm.terms}"
+    shown = [c for alpha in ALPHAS for step in STEPS for c in group(results.scale, case, alpha, step)]
+    terms = results.terms(results.scale.svm, shown)
+    title = f"step · what the choice of gradients buys, {style.case_of(case)} · {terms}"
     finish(figure, axes[0], title, CAPTION, columns=4)
     return Drawing("step" if case == "case2" else f"step-{case}", figure)
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Quantity = Literal["loss", "accuracy"]
+BAND_POINTS = 100
+"""About so many points of a band are drawn: more would only make the files larger."""
 LABELS: dict[Quantity, str] = {"loss": "training loss", "accuracy": "test accuracy (%)"}
 
 
@@ -70,10 +72,11 @@ def draw_lines(axes: "Axes", results: Results, lines: Sequence[Line], quantity: 
             label=_label(results, line),
             zorder=line.layer,
         )
+        thin = slice(None, None, max(1, len(found.rounds) // BAND_POINTS))
         axes.fill_between(
-            found.rounds,
-            factor * band.low,
-            factor * band.high,
+            found.rounds[thin],
+            factor * band.low[thin],
+            factor * band.high[thin],
             color=line.colour,
             alpha=0.18,
             linewidth=0,

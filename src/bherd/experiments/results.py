@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 from bherd.errors import DamagedFileError
 from bherd.experiments import tables
 from bherd.experiments.grid import Curve
-from bherd.experiments.scales import Scale, make_scale
+from bherd.experiments.scales import Scale, Workload, make_scale
 from bherd.experiments.statistics import Band, Comparison, Floats, compare, exceeds
 from bherd.experiments.tables import (
     Column,
@@ -59,6 +59,13 @@ class Results:
     def has(self, *curves: Curve) -> bool:
         """Whether all these curves were run."""
         return all(curve.key in self.configurations for curve in curves)
+
+    def terms(self, workload: Workload, curves: Iterable[Curve]) -> str:
+        """The size of an experiment with these curves, for captions: also with how many seeds it was run."""
+        counts = {self.configurations[c.key].n for c in curves if c.key in self.configurations} or {0}
+        least, most = min(counts), max(counts)
+        seeds = f"{most}" if least == most else f"{least} to {most}"
+        return f"{workload.terms}, {seeds} {'seed' if most == 1 else 'seeds'}"
 
     def compare(self, a: Curve, b: Curve) -> Comparison:
         """The area under A's loss curve against B's, over the seeds that both were run with."""

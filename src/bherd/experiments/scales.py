@@ -47,11 +47,8 @@ class Workload:
 
     @property
     def terms(self) -> str:
-        """The size of the experiment, for captions."""
-        return (
-            f"{self.title}, T={self.rounds}, B={self.batch_size}, $\\eta$={self.lr:g}, {self.seeds} "
-            f"{'seed' if self.seeds == 1 else 'seeds'}"
-        )
+        """The size of the experiment, for captions; how many seeds, only results can say."""
+        return f"{self.title}, T={self.rounds}, B={self.batch_size}, $\\eta$={self.lr:g}"
 
 
 @dataclass(frozen=True)

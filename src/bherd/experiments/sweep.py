@@ -74,7 +74,8 @@ def _sheet(sweep: Sweep, results: Results, workload: Workload, quantity: Quantit
         if quantity == "loss":
             limit_loss(panels, results, every)
         axes[-1][column].set_xlabel("round")
-    title = f"{sweep.figure} · influence of {sweep.symbol} · {workload.terms}"
+    terms = results.terms(workload, sweep_curves(sweep, results.scale))
+    title = f"{sweep.figure} · influence of {sweep.symbol} · {terms}"
     finish(figure, [one for row in axes for one in row], title, CAPTION, columns=5)
     return Drawing(f"{sweep.figure}-{quantity}", figure)
 
