@@ -8,8 +8,8 @@ from bherd.experiments.results import Results
 from bherd.experiments.scales import Scale
 
 CAPTION = (
-    "BHerd-FedAvg, α=0.5, mean and 95% band over seeds. Solid with circles: a new order of samples "
-    "every epoch; dashed: one order for the whole run."
+    "BHerd-FedAvg, α=0.5, mean and 95% band over seeds. Coloured: a new order of samples every "
+    "epoch; black dashes with marks: one order for the whole run."
 )
 
 
@@ -35,8 +35,18 @@ def draw(results: Results) -> list[Drawing]:
             shuffled, fixed = pair(results.scale, case, step)
             colour = style.SEQUENCE[number + 1]
             name = style.case_of(case)
-            lines.append(Line(shuffled, f"{name}, reshuffled", colour, "o", 2.2, "-", 3))
-            lines.append(Line(fixed, f"{name}, fixed order", colour, "", 1.4, (0, (4, 2)), 4))
+            lines.append(Line(shuffled, f"{name}, reshuffled", colour, "", 2.8, "-", 3))
+            lines.append(
+                Line(
+                    fixed,
+                    f"{name}, fixed order",
+                    "#000000",
+                    style.SEQUENCE_MARKERS[number],
+                    1.0,
+                    (0, (4, 2)),
+                    4,
+                )
+            )
         groups.append(lines)
     title = f"4e · reshuffling · {results.terms(results.scale.svm, curves(results.scale))}"
     figure = grid_of_cases(results, groups, [f"{step} step" for step in STEPS], title, CAPTION)
