@@ -62,3 +62,11 @@ def test_python_blocks_run(page: Path) -> None:
 def test_examples_run(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(script), run_name="__main__")
     assert "accuracy" in capsys.readouterr().out
+
+
+def test_the_readme_says_what_the_reproduction_found() -> None:
+    found = re.search(
+        r"^Verdicts on \d+ claims: .*$", (ROOT / "docs/reproduction.md").read_text(), flags=re.MULTILINE
+    )
+    assert found is not None
+    assert found[0] in " ".join((ROOT / "README.md").read_text().split())

@@ -83,6 +83,8 @@ def _sheet(results: Results, case: Case) -> Drawing:
 
 def _forest(axes: "Axes", results: Results, case: Case, alpha: float) -> None:
     """Each selector's area under the loss curve against FedAvg's at the same step."""
+    from matplotlib.ticker import MaxNLocator
+
     ticks, names = [], []
     place = 0
     for step in reversed(STEPS):
@@ -107,6 +109,7 @@ def _forest(axes: "Axes", results: Results, case: Case, alpha: float) -> None:
             place += 1
     axes.axvline(0, color="#D55E00", linewidth=1.2)
     axes.set_yticks(ticks, names, fontsize=7.5)
+    axes.xaxis.set_major_locator(MaxNLocator(4))
     axes.set_xlabel("loss area against FedAvg (%)")
 
 

@@ -72,8 +72,8 @@ def write_page(page: Path, root: Path) -> list[Judged]:
 def headline(everything: Sequence[Results], rows: Sequence[Judged]) -> str:
     """The page in a few sentences."""
     counted = Counter(row.verdict for row in rows)
-    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counted.most_common())
-    text = f"Of {len(rows)} claims: {verdicts}."
+    verdicts = ", ".join(f"*{verdict}* {count}" for verdict, count in counted.most_common())
+    text = f"Verdicts on {len(rows)} claims: {verdicts}."
     if everything:
         text += " " + selection_summary(everything[0])
     return text.strip()
@@ -91,7 +91,9 @@ def selection_summary(results: Results) -> str:
                     found.append(results.compare(curves[3], curves[index]).difference.mean)
         values = [100 * value for value in found if value == value]
         if values:
-            parts.append(f"{min(values):+.2f}% to {max(values):+.2f}% of {name}".replace("-", "−"))
+            # A zero is added so that no "-0.00" is printed.
+            low, high = (round(value, 2) + 0.0 for value in (min(values), max(values)))
+            parts.append(f"{low:+.2f}% to {high:+.2f}% of {name}".replace("-", "−"))
     if not parts:
         return ""
     return (

@@ -63,12 +63,13 @@ def reproduce(options: Options, tell: Tell) -> list[str]:
     figures = [name for name in options.figures if name != THEOREM_NAME]
     experiments = choose(figures) if figures else []
     work, out = options.work / scale.name, options.out / scale.name
+    ordered = _ordered(options, scale, work, [e.name for e in experiments])
+    if options.dry_run:
+        _grid(ordered, options, scale, work, tell)
+        return []
     work.mkdir(parents=True, exist_ok=True)
     with locked(work):
-        ordered = _ordered(options, scale, work, [e.name for e in experiments])
         jobs = _grid(ordered, options, scale, work, tell)
-        if options.dry_run:
-            return []
         failures = _run(jobs, options, tell)
         tell("aggregating")
         every = curves_of(list(EXPERIMENTS), scale, list(WORKLOADS))
