@@ -1,8 +1,8 @@
 """`python -m benchmarks [PART ...]`: measure, print tables, write them to benchmarks/results/.
 
 Parts: A (SVM), B (CNN), B-long (CNN with 120 local steps), C (many clients), herding, jobs, startup
-and stores. Without a name, all but B-long are measured, in some minutes. Each part has a process of its
-own, in which numpy's matrix products keep to one core, so that 'one core' means one.
+and stores. Without a name, all but B-long and jobs are measured, in a quarter of an hour. Each part has a
+process of its own, in which numpy's matrix products keep to one core, so that 'one core' means one.
 """
 
 import argparse
@@ -74,7 +74,7 @@ PARTS: dict[str, Run] = {
     "startup": _startup,
     "stores": _stores,
 }
-SLOW = {"B-long"}
+SLOW = {"B-long", "jobs"}
 
 
 def main() -> int:
