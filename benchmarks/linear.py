@@ -12,8 +12,8 @@ NUMPY = "tight numpy loop"
 NOTE = (
     "Seconds of a round of training and test accuracy, minima and medians over {turns} turns in one "
     "interleaved run. 'with train loss' also takes the loss over all 60,000 training samples after every "
-    "round, which our runs do unless told otherwise (`--no-eval-train`) and no other line does. 'bherd run' "
-    "does this too and writes the run directory, with the ledger of what was kept."
+    "round, which our runs do unless told otherwise (`--set run.eval_train=false`) and hand-written loops "
+    "do not. 'bherd run' does this too and writes the run directory, with the ledger of what was kept."
 )
 
 
@@ -52,6 +52,7 @@ def run(turns: int = 7) -> list[Table]:
             for suffix, train in (("", False), (", with train loss", True)):
                 settings = config.replace(name=method, eval_train=train, **more)
                 contestants.append(simulated(f"{method}, {label}{suffix}", settings, task))
+            settings = config.replace(name=method, eval_train=True, **more)
             contestants.append(recorded(f"{method}, {label}, bherd run", settings))
     timings = race(contestants, turns)
     for same_round in zip(*(loop.accuracies for loop in loops.values()), strict=False):

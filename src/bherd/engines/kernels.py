@@ -17,14 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bherd.compiled import fast
-from bherd.engines import prefetch as hints
-from bherd.engines.prefetch import LINE, prefetch
+from bherd.engines.prefetch import LINE, prefetch, register
 
 Array = npt.NDArray[Any]
 Train = Callable[[Array, Array, Array, int, Array, Any, Any, Any, Array, Array, bool], float]
 Measure = Callable[[Array, Array, Array, Any], tuple[float, int]]
 SumKept = Callable[[Array, Array, Array], float]
-
 
 AHEAD = 4
 """Rows by which memory is asked for before its turn."""
@@ -42,7 +40,7 @@ class Kernels(NamedTuple):
 
 def load() -> Kernels:
     """The kernels, compiled."""
-    hints.register()
+    register()
     return Kernels(
         fast(train_hinge, reordered_sums=True),
         fast(train_softmax, reordered_sums=True),

@@ -3,7 +3,7 @@
 from bherd.experiments import style
 from bherd.experiments.experiment import Drawing, Experiment
 from bherd.experiments.grid import CASES, STEPS, Case, Curve, Step, make_curve, with_selector
-from bherd.experiments.panels import BAND_POINTS, finish, sheet
+from bherd.experiments.panels import draw_band, finish, sheet
 from bherd.experiments.results import Results
 from bherd.experiments.scales import Scale
 
@@ -44,10 +44,7 @@ def draw(results: Results) -> list[Drawing]:
                     markersize=4,
                     markevery=max(1, len(band.mean) // 7),
                 )
-                thin = slice(None, None, max(1, len(rounds) // BAND_POINTS))
-                panel.fill_between(
-                    rounds[thin], band.low[thin], band.high[thin], color=colour, alpha=0.18, linewidth=0
-                )
+                draw_band(panel, rounds, band.low, band.high, colour)
             reference = list(results.distances.get(control.key, {}).values())
             if reference:
                 length = min(len(band.mean) for band in reference)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from bherd.experiments import style
 from bherd.experiments.grid import Curve
 from bherd.experiments.results import Results
+from bherd.experiments.tables import Column
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,16 +73,7 @@ def draw_lines(axes: "Axes", results: Results, lines: Sequence[Line], quantity: 
             label=_label(results, line),
             zorder=line.layer,
         )
-        thin = slice(None, None, max(1, len(found.rounds) // BAND_POINTS))
-        axes.fill_between(
-            found.rounds[thin],
-            factor * band.low[thin],
-            factor * band.high[thin],
-            color=line.colour,
-            alpha=0.18,
-            linewidth=0,
-            zorder=line.layer - 0.5,
-        )
+        draw_band(axes, found.rounds, factor * band.low, factor * band.high, line.colour, line.layer - 0.5)
         if results.configurations[line.curve.key].diverged:
             axes.plot(
                 found.rounds[-1], factor * band.mean[-1], "x", color=line.colour, markersize=9, zorder=9
@@ -90,6 +82,16 @@ def draw_lines(axes: "Axes", results: Results, lines: Sequence[Line], quantity: 
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     if quantity == "accuracy":
         _limit_accuracy(axes, results, lines)
+
+
+def draw_band(
+    axes: "Axes", rounds: Sequence[int] | Column, low: Column, high: Column, colour: str, layer: float = 1.0
+) -> None:
+    """The band around a curve, by not more points than one can see."""
+    thin = slice(None, None, max(1, len(rounds) // BAND_POINTS))
+    axes.fill_between(
+        rounds[thin], low[thin], high[thin], color=colour, alpha=0.18, linewidth=0, zorder=layer
+    )
 
 
 def _limit_accuracy(axes: "Axes", results: Results, lines: Sequence[Line]) -> None:

@@ -69,6 +69,7 @@ def reproduce(options: Options, tell: Tell) -> list[str]:
         return []
     work.mkdir(parents=True, exist_ok=True)
     with locked(work):
+        prepare_data(scale, [curve for curve, _ in ordered.values()], work)
         jobs = _grid(ordered, options, scale, work, tell)
         failures = _run(jobs, options, tell)
         tell("aggregating")
@@ -113,8 +114,6 @@ def _grid(
     ordered: dict[Path, tuple[Curve, Config]], options: Options, scale: Scale, work: Path, tell: Tell
 ) -> list[Job]:
     """The runs that are missing; says what they will cost."""
-    if not options.dry_run:
-        prepare_data(scale, [curve for curve, _ in ordered.values()], work)
     expected = {
         path: estimate.cost(scale, curve.workload, config) for path, (curve, config) in ordered.items()
     }

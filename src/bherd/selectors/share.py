@@ -16,7 +16,7 @@ def check_share(alpha: float) -> None:
         )
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def kept_count(alpha: float, steps: int) -> int:
     """k = max(1, floor(alpha tau + 1/2)), in exact arithmetic on alpha as it is written.
 
