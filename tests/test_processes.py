@@ -31,6 +31,19 @@ def test_several_processes_answer_all_and_raise_what_is_raised() -> None:
         list(in_processes(double, [1, -1, 2], 2))
 
 
+def test_what_is_to_be_done_meanwhile_is_done_before_the_first_answer() -> None:
+    events: list[object] = []
+    for answer in in_processes(double, [1, 2], 2, meanwhile=lambda: events.append("meanwhile")):
+        events.append(answer)
+    assert events[0] == "meanwhile"
+    assert sorted(map(str, events[1:])) == ["2", "4"]
+
+
+def test_planning_a_comparison_does_not_wait_for_torch() -> None:
+    code = "import sys, bherd.comparison, bherd.jobs, bherd.processes; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def ends_soon(group: int) -> bool:
     """Whether the last process of a group ends within some seconds."""
     for _ in range(100):

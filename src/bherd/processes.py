@@ -18,12 +18,18 @@ Answer = TypeVar("Answer")
 
 
 def in_processes(
-    function: Callable[[Item], Answer], items: Sequence[Item], processes: int
+    function: Callable[[Item], Answer],
+    items: Sequence[Item],
+    processes: int,
+    *,
+    meanwhile: Callable[[], object] | None = None,
 ) -> Iterator[Answer]:
     """The answers of `function` as they come, for items begun in order; on one process, in this one.
 
-    Ctrl-C, or any error, ends the work: items that wait are dropped, and those under way are told to
-    stop by SIGTERM, which a run answers with a checkpoint.
+    `meanwhile` is called once when other processes have begun to work: a place for what this one would
+    otherwise do before them or after them, such as slow imports. Ctrl-C, or any error, ends the work:
+    items that wait are dropped, and those under way are told to stop by SIGTERM, which a run answers
+    with a checkpoint.
     """
     if processes == 1 or len(items) <= 1:
         yield from map(function, items)
@@ -34,6 +40,8 @@ def in_processes(
         try:
             with _interrupts_ignored():  # the workers inherit it: Ctrl-C is for this process to handle
                 pending = {pool.submit(_call, function, item) for item in items}
+            if meanwhile is not None:
+                meanwhile()
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:

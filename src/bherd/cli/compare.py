@@ -1,6 +1,7 @@
 """`bherd compare`: methods side by side on the same task and seeds."""
 
 import argparse
+import importlib
 import json
 import math
 import os
@@ -94,7 +95,7 @@ def run_with_progress(jobs: "Sequence[Job]", processes: int, *, quiet: bool) -> 
     from bherd.jobs import run_job
     from bherd.processes import in_processes
 
-    done = in_processes(run_job, jobs, processes)
+    done = in_processes(run_job, jobs, processes, meanwhile=None if quiet else _import_for_the_end)
     try:
         if quiet or not sys.stdout.isatty():
             for _ in done:
@@ -104,6 +105,12 @@ def run_with_progress(jobs: "Sequence[Job]", processes: int, *, quiet: bool) -> 
     except KeyboardInterrupt:
         sys.stderr.write("bherd: stopped; start the same command again to go on\n")
         raise SystemExit(EXIT_INTERRUPTED) from None
+
+
+def _import_for_the_end() -> None:
+    """What the table and `finish` need, which takes seconds to import."""
+    for name in ("bherd.plots", "bherd.report.payload", "rich.table", "scipy.special"):
+        importlib.import_module(name)
 
 
 def _under_a_bar(done: Iterator[Any], total: int) -> None:

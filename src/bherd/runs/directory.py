@@ -14,12 +14,13 @@ import tomli_w
 
 from bherd.config import Config, from_dict, to_dict
 from bherd.errors import DamagedFileError, InputError
-from bherd.method import Indices
 from bherd.runs.files import Mark, check_beginning, check_whole, mark_of, write_atomically
 from bherd.toml import parse_toml
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from bherd.method import Indices
 
 CONFIG = "config.toml"
 METRICS = "metrics.jsonl"
@@ -110,7 +111,7 @@ def _read_tables(directory: Path) -> dict[str, Any]:
     return parse_toml(path)
 
 
-def write_partition(directory: Path, order: list[Indices]) -> Mark:
+def write_partition(directory: Path, order: "list[Indices]") -> Mark:
     """partition.npz: `client_0`, `client_1`, ... the dataset rows in each client's order."""
     arrays = {f"client_{client}": rows for client, rows in enumerate(order)}
     content = io.BytesIO()
@@ -119,7 +120,7 @@ def write_partition(directory: Path, order: list[Indices]) -> Mark:
     return mark_of(content.getbuffer())
 
 
-def check_partition(directory: Path, order: list[Indices]) -> None:
+def check_partition(directory: Path, order: "list[Indices]") -> None:
     """Raise `DamagedFileError` unless partition.npz holds exactly these orders."""
     path = directory / PARTITION
     try:
