@@ -9,7 +9,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-START = "import sys; from bherd.cli import main; sys.exit(main(sys.argv[1:]))"
 LOOPBACK = {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 
 
@@ -31,7 +30,7 @@ def test_a_local_ray_instance_listens_on_loopback_alone(tmp_path: Path) -> None:
     arguments = ["4e", "--scale", "smoke", "--seeds", "1", "--problems", "svm-mnist", "--engine", "ray"]
     places = ["--work", str(tmp_path / "runs"), "--out", str(tmp_path / "results")]
     child = subprocess.Popen(
-        [sys.executable, "-c", START, "reproduce", *arguments, *places],
+        [sys.executable, "-m", "bherd", "reproduce", *arguments, *places],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -18,7 +18,6 @@ from bherd.experiments.results import read_results
 from bherd.experiments.scales import make_scale
 from bherd.runs.directory import read_metrics
 
-START = "import sys; from bherd.cli import main; sys.exit(main(sys.argv[1:]))"
 SMALL = Options(figures=("4a", "4e"), scale="smoke", seeds=2, jobs=1, problems=("svm-mnist",))
 
 
@@ -137,7 +136,7 @@ def command(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
     """The command in a process of its own, which leads a group of its own."""
     places = ["--work", str(folder / "runs"), "--out", str(folder / "results")]
     return subprocess.Popen(
-        [sys.executable, "-c", START, "reproduce", *arguments, *places],
+        [sys.executable, "-m", "bherd", "reproduce", *arguments, *places],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -99,12 +99,12 @@ def test_kept_labels_are_those_of_the_kept_batches(runs: Path) -> None:
     assert shown.fairness is not None
     labels = bherd.tasks.datasets.load_dataset("mnist-mini").y_train
     ledger = pq.read_table(path / names.LEDGER).to_pandas()
-    with np.load(path / names.PARTITION) as partition:
-        for client in shown.fairness.clients:
-            rows = partition[f"client_{client.client}"]
-            mine = ledger[(ledger["client"] == client.client) & ledger["kept"]]
-            kept = np.concatenate([labels[rows[50 * step : 50 * step + 50]] for step in mine["step"]])
-            assert client.kept == np.bincount(kept, minlength=10).tolist()
+    partition = names.read_partition(path)
+    for client in shown.fairness.clients:
+        rows = partition[client.client]
+        mine = ledger[(ledger["client"] == client.client) & ledger["kept"]]
+        kept = np.concatenate([labels[rows[50 * step : 50 * step + 50]] for step in mine["step"]])
+        assert client.kept == np.bincount(kept, minlength=10).tolist()
 
 
 def test_reshuffled_batches_are_drawn_again(tmp_path: Path) -> None:

@@ -219,6 +219,6 @@ def test_nothing_is_unpickled(stopped: Path, tmp_path: Path) -> None:
     directory = Path(shutil.copytree(stopped, tmp_path / "run"))
     for name in (names.CHECKPOINT, names.METRICS, *names.FINAL_OF, names.SUMMARY):
         (directory / name).unlink()
-    np.savez(directory / names.PARTITION, allow_pickle=True, client_0=np.array([Bomb()], dtype=object))
+    np.savez(directory / names.PARTITION, allow_pickle=True, rows=np.array([Bomb()], dtype=object))
     assert zipfile.is_zipfile(directory / names.PARTITION)
     refused(directory, names.PARTITION)

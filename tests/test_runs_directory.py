@@ -82,8 +82,10 @@ def test_partition_and_model(tmp_path: Path) -> None:
     config = small_config(tmp_path)
     run(config, directory)
     with np.load(directory / names.PARTITION, allow_pickle=False) as stored:
-        assert stored.files == ["client_0", "client_1", "client_2", "client_3"]
-        assert sorted(np.concatenate(list(stored.values())).tolist()) == list(range(120))
+        assert stored.files == ["rows", "sizes"]
+        assert sorted(stored["rows"].tolist()) == list(range(120))
+    order = prepare(config).task.order
+    assert [rows.tolist() for rows in names.read_partition(directory)] == [rows.tolist() for rows in order]
     model = load_file(directory / names.MODEL)
     assert {name: tuple(t.shape) for name, t in model.items()} == {"weight": (1, 10), "bias": (1,)}
 

@@ -23,9 +23,13 @@ BOTH = (signal.SIGINT, signal.SIGTERM)
 
 @pytest.fixture(autouse=True)
 def handlers_are_put_back() -> Iterator[None]:
+    """Wherever the tests were started from: a script's background job begins with SIGINT ignored."""
+    outside = signal.signal(signal.SIGINT, signal.default_int_handler)
     before = [signal.getsignal(number) for number in BOTH]
     yield
-    assert [signal.getsignal(number) for number in BOTH] == before
+    after = [signal.getsignal(number) for number in BOTH]
+    signal.signal(signal.SIGINT, outside)
+    assert after == before
 
 
 @pytest.fixture

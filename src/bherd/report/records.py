@@ -4,12 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from bherd.config import Config
-from bherd.errors import DamagedFileError
 from bherd.method import Indices
 from bherd.runs import directory as names
 
@@ -71,14 +69,8 @@ class RunRecord:
 
     def partition(self) -> list[Indices]:
         """The dataset rows of each client, in its order; empty where the file is missing."""
-        path = self.directory / names.PARTITION
-        if not path.is_file():
-            return []
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                return [stored[f"client_{client}"] for client in range(len(stored.files))]
-        except Exception as error:  # numpy and zipfile raise many kinds on damaged input
-            raise DamagedFileError(f"{path} is damaged and cannot be read: {error}") from error
+        exists = (self.directory / names.PARTITION).is_file()
+        return names.read_partition(self.directory) if exists else []
 
 
 def read_run(directory: Path) -> RunRecord:

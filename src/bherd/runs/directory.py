@@ -112,27 +112,33 @@ def _read_tables(directory: Path) -> dict[str, Any]:
 
 
 def write_partition(directory: Path, order: "list[Indices]") -> Mark:
-    """partition.npz: `client_0`, `client_1`, ... the dataset rows in each client's order."""
-    arrays = {f"client_{client}": rows for client, rows in enumerate(order)}
+    """partition.npz: `rows`, the dataset rows of all clients one after the other, and `sizes`."""
     content = io.BytesIO()
-    np.savez_compressed(content, allow_pickle=False, **arrays)
+    sizes = np.array([len(rows) for rows in order], np.int64)
+    np.savez_compressed(content, allow_pickle=False, rows=np.concatenate(order), sizes=sizes)
     write_atomically(directory / PARTITION, content.getbuffer())
     return mark_of(content.getbuffer())
 
 
-def check_partition(directory: Path, order: "list[Indices]") -> None:
-    """Raise `DamagedFileError` unless partition.npz holds exactly these orders."""
+def read_partition(directory: Path) -> "list[Indices]":
+    """The dataset rows of each client, in its order."""
     path = directory / PARTITION
     try:
         with np.load(path, allow_pickle=False) as stored:
-            same = len(stored.files) == len(order) and all(
-                np.array_equal(stored[f"client_{client}"], rows) for client, rows in enumerate(order)
-            )
+            rows, sizes = stored["rows"], stored["sizes"]
+            if sizes.sum() != len(rows):
+                raise ValueError(f"{len(rows)} rows for clients that hold {sizes.sum()}")
+            return np.split(rows, np.cumsum(sizes)[:-1])
     except Exception as error:  # numpy and zipfile raise many kinds on damaged input
         raise DamagedFileError(f"{path} is damaged and cannot be read: {error}") from error
-    if not same:
+
+
+def check_partition(directory: Path, order: "list[Indices]") -> None:
+    """Raise `DamagedFileError` unless partition.npz holds exactly these orders."""
+    stored = read_partition(directory)
+    if len(stored) != len(order) or not all(map(np.array_equal, stored, order)):
         raise DamagedFileError(
-            f"{path} does not hold the partition that this configuration and data give; "
+            f"{directory / PARTITION} does not hold the partition that this configuration and data give; "
             "the file was altered or the dataset has changed"
         )
 
