@@ -1,11 +1,12 @@
 """Figure 2a: centralized, FedAvg, BHerd-FedAvg and GraB-FedAvg on three problems and three cases."""
 
+from functools import partial
+
 from bherd.experiments.experiment import Drawing, Experiment
 from bherd.experiments.grid import CASES, STEPS, Case, Curve, controlled, make_curve
-from bherd.experiments.panels import grid_of_cases, styled
+from bherd.experiments.panels import draw_cases
 from bherd.experiments.results import Results
 from bherd.experiments.scales import Scale, Workload
-from bherd.experiments.style import case_of
 
 CAPTION = (
     "Mean and 95% band over seeds. Solid: step lengthened by 1/α; dashed: the step of the paper's equation. "
@@ -31,21 +32,18 @@ def curves(scale: Scale) -> list[Curve]:
 
 
 def draw(results: Results) -> list[Drawing]:
-    drawings = []
-    for workload in results.scale.workloads:
-        groups = [case_curves(workload, case) for case in CASES]
-        if not any(results.has(curve) for group in groups for curve in group):
-            continue
-        terms = results.terms(workload, [curve for group in groups for curve in group])
-        figure = grid_of_cases(
+    return [
+        drawing
+        for workload in results.scale.workloads
+        for drawing in draw_cases(
             results,
-            [[styled(curve) for curve in group] for group in groups],
-            [case_of(case) for case in CASES],
-            f"2a · BHerd and GraB on FedAvg, α=0.5 · {terms}",
+            workload,
+            partial(case_curves, workload),
+            "2a",
+            "2a · BHerd and GraB on FedAvg, α=0.5",
             CAPTION,
         )
-        drawings.append(Drawing(f"2a-{workload.name}", figure))
-    return drawings
+    ]
 
 
 EXPERIMENT = Experiment("2a", "BHerd and GraB on FedAvg", curves, draw)

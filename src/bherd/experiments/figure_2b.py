@@ -1,11 +1,13 @@
 """Figure 2b: FedNova and SCAFFOLD, with and without BHerd, on three problems and three cases."""
 
+from functools import partial
+
 from bherd.experiments.experiment import Drawing, Experiment
 from bherd.experiments.grid import CASES, STEPS, Case, Curve, controlled, make_curve
-from bherd.experiments.panels import grid_of_cases, styled
+from bherd.experiments.panels import draw_cases
 from bherd.experiments.results import Results
 from bherd.experiments.scales import Scale, Workload
-from bherd.experiments.style import BASES, case_of
+from bherd.experiments.style import BASES
 
 SERVERS = ("fednova", "scaffold")
 CAPTION = (
@@ -36,22 +38,19 @@ def curves(scale: Scale) -> list[Curve]:
 
 
 def draw(results: Results) -> list[Drawing]:
-    drawings = []
-    for workload in results.scale.workloads:
-        for server in SERVERS:
-            groups = [case_curves(workload, case, server) for case in CASES]
-            if not any(results.has(curve) for group in groups for curve in group):
-                continue
-            terms = results.terms(workload, [curve for group in groups for curve in group])
-            figure = grid_of_cases(
-                results,
-                [[styled(curve) for curve in group] for group in groups],
-                [case_of(case) for case in CASES],
-                f"2b · BHerd on {BASES[server]}, α=0.5 · {terms}",
-                CAPTION,
-            )
-            drawings.append(Drawing(f"2b-{server}-{workload.name}", figure))
-    return drawings
+    return [
+        drawing
+        for workload in results.scale.workloads
+        for server in SERVERS
+        for drawing in draw_cases(
+            results,
+            workload,
+            partial(case_curves, workload, server=server),
+            f"2b-{server}",
+            f"2b · BHerd on {BASES[server]}, α=0.5",
+            CAPTION,
+        )
+    ]
 
 
 EXPERIMENT = Experiment("2b", "BHerd on FedNova and SCAFFOLD", curves, draw)

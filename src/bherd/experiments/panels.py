@@ -1,11 +1,13 @@
 """The pieces that several figures are put together from."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bherd.experiments import style
-from bherd.experiments.grid import Curve
+from bherd.experiments.experiment import Drawing
+from bherd.experiments.grid import CASES, Case, Curve
 from bherd.experiments.results import Results
+from bherd.experiments.scales import Workload
 from bherd.experiments.tables import Column
 
 if TYPE_CHECKING:
@@ -165,3 +167,22 @@ def grid_of_cases(
         limit_loss([axes[0][column]], results, group)
     finish(figure, [one for row in axes for one in row], title, caption)
     return figure
+
+
+def draw_cases(
+    results: Results,
+    workload: Workload,
+    curves_of: Callable[[Case], list[Curve]],
+    name: str,
+    title: str,
+    caption: str,
+) -> list[Drawing]:
+    """The three cases of a problem side by side, methods in their own colours; nothing without results."""
+    groups = [curves_of(case) for case in CASES]
+    every = [curve for group in groups for curve in group]
+    if not any(results.has(curve) for curve in every):
+        return []
+    lines = [[styled(curve) for curve in group] for group in groups]
+    titles = [style.case_of(case) for case in CASES]
+    title = f"{title} · {results.terms(workload, every)}"
+    return [Drawing(f"{name}-{workload.name}", grid_of_cases(results, lines, titles, title, caption))]
