@@ -10,7 +10,7 @@ import pytest
 from bherd.errors import DamagedFileError
 from bherd.experiments import claims, claims_sweeps, figure_3a, figure_3c, tables
 from bherd.experiments.collect import concentration
-from bherd.experiments.grid import CASES, Curve, make_curve
+from bherd.experiments.grid import CASES, STEPS, Curve, make_curve, with_selector
 from bherd.experiments.page import judge_claims
 from bherd.experiments.results import Results
 from bherd.experiments.scales import make_scale
@@ -106,6 +106,17 @@ def test_alpha_01_fails_if_most_runs_do() -> None:
     amplified = frozenset(figure_3a.bherd(SVM, c, "amplified", 0.1).key for c in CASES)
     lost = made_up(dict.fromkeys(keys, 1.0), lost=amplified)
     assert claims_sweeps.alpha_fails(lost).verdict == "holds only with the amplified step"
+
+
+def test_alpha_01_shows_whether_its_controls_fail_too() -> None:
+    curves = [figure_3a.bherd(SVM, case, step, 0.1) for case in CASES for step in STEPS]
+    random = [
+        with_selector(SVM, curve, "random") for curve in curves if curve.config.method.step != "equation"
+    ]
+    keys = dict.fromkeys((curve.key for curve in [*curves, *random]), 1.0)
+    row = claims_sweeps.alpha_fails(made_up(keys, lost=frozenset(curve.key for curve in random)))
+    assert row.verdict == "does not hold"
+    assert row.control == "a random tenth: " + "; ".join(f"case {n}: 5 of 5 runs fail" for n in (1, 2, 3))
 
 
 def test_best_batch_is_not_testable_without_all_sizes() -> None:
