@@ -214,11 +214,12 @@ class Bomb:
         return exec, ("raise AssertionError('unpickled')",)
 
 
-def test_nothing_is_unpickled(stopped: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("array", ["rows", "client_0"])
+def test_nothing_is_unpickled(stopped: Path, tmp_path: Path, array: str) -> None:
     """Not even from a partition whose hash nobody has recorded yet."""
     directory = Path(shutil.copytree(stopped, tmp_path / "run"))
     for name in (names.CHECKPOINT, names.METRICS, *names.FINAL_OF, names.SUMMARY):
         (directory / name).unlink()
-    np.savez(directory / names.PARTITION, allow_pickle=True, rows=np.array([Bomb()], dtype=object))
+    np.savez(directory / names.PARTITION, allow_pickle=True, **{array: np.array([Bomb()], dtype=object)})
     assert zipfile.is_zipfile(directory / names.PARTITION)
     refused(directory, names.PARTITION)

@@ -10,7 +10,7 @@ from benchmarks.tables import Cell, Table, machine, milliseconds
 
 AGREE_WITHIN = 0.002
 NOTE = (
-    "How many times as long as our FedAvg a round takes, by minima. {repeats} runs of everybody in turns, "
+    "How many times as long as our FedAvg a round takes, by minima. Runs of everybody, in turns: {repeats}, "
     "each a new process, on {processor}, {cores} cores. FedAvg by plain SGD in float32 from the same start, "
     "with the same batches and the same participants. All FedAvgs end with the same test accuracy: "
     "{agreement}. Ours writes a whole run directory meanwhile, unless 'in memory' is said. The last line "

@@ -7,7 +7,7 @@ import numpy as np
 
 from bherd.experiments import figure_3a, figure_3b, figure_3c, figure_3d
 from bherd.experiments.claims import by_case, claim_row, rougher
-from bherd.experiments.grid import CASES, Curve, Step, make_curve, plain_at_same_step, with_selector
+from bherd.experiments.grid import CASES, Curve, Step, controlled, make_curve
 from bherd.experiments.results import Results
 from bherd.experiments.verdict import NOT_RUN, Finding, Judged, is_equal, is_faster, signed
 
@@ -52,11 +52,9 @@ def alpha_faster(results: Results) -> Judged:
 
 def alpha_fails(results: Results) -> Judged:
     svm = results.scale.svm
-    amplified = [figure_3a.bherd(svm, case, "amplified", 0.1) for case in CASES]
-    controls = {
-        "all gradients": failures(results, [plain_at_same_step(svm, curve) for curve in amplified]),
-        "a random tenth": failures(results, [with_selector(svm, curve, "random") for curve in amplified]),
-    }
+    beside = [controlled(svm, figure_3a.bherd(svm, case, "amplified", 0.1)) for case in CASES]
+    _, plain, random = zip(*beside, strict=True)
+    controls = {"all gradients": failures(results, plain), "a random tenth": failures(results, random)}
     return claim_row(
         results,
         "α = 0.1 fails to converge",
