@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from bherd import compiled
-from bherd.selectors import gram, greedy
+from bherd.selectors import gram, greedy, small
 from bherd.selectors.herding import herding_order
 
 needs_compiler = pytest.mark.skipif(not compiled.available(), reason="numba is not installed")
@@ -46,17 +46,37 @@ def test_compiled_and_plain_loops_give_one_order(dtype: torch.dtype, monkeypatch
 
 
 @BOTH
-@pytest.mark.parametrize("loaded", [False, pytest.param(True, marks=needs_compiler)])
-def test_the_gram_matrix_is_that_of_the_centred_rows(
-    dtype: torch.dtype, loaded: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compiled, "in_use", lambda: loaded)
+@pytest.mark.parametrize("way", ["blocks", "plain", pytest.param("compiled", marks=needs_compiler)])
+def test_the_gram_matrix_is_that_of_the_centred_rows(dtype: torch.dtype, way: str) -> None:
     precision = 1e-5 if dtype == torch.float32 else 1e-13
     for trace in traces(dtype)[:-3]:
-        _, found = gram.centred_gram(trace)
+        if way == "blocks":
+            _, found = gram.centred_gram(trace)
+        elif trace.numel() <= 1000 or way == "compiled":
+            rows = trace.numpy()
+            found = np.empty((len(rows), len(rows)), rows.dtype)
+            multiply = small.small_gram
+            if way == "compiled":
+                multiply = compiled.fast(multiply, reordered_sums=True)
+            assert multiply(rows, found) == found.diagonal().max()
+            assert np.array_equal(found, found.T)
+        else:
+            continue
         expected = exact_gram(trace).numpy()
         assert np.abs(found - expected).max() <= precision * max(1.0, np.abs(expected).max())
-        assert np.array_equal(found, found.T) or not loaded
+
+
+@needs_compiler
+def test_the_one_call_stops_where_two_compete() -> None:
+    rows = np.array([[3.0], [-3.0], [7.0], [1.0], [-8.0]])  # sums to zero
+    for run in (small.begin, small.load()):
+        gram_, scores, order = np.empty((5, 5)), np.empty(5), np.zeros(5, dtype=np.int64)
+        rank, largest = run(rows, 1e-12, gram_, scores, order)
+        assert (rank, largest, order.tolist()) == (5, 64.0, [3, 1, 0, 4, 2])
+        twice = np.concatenate([rows, rows[3:4]]) - 1 / 6
+        gram_, scores, order = np.empty((6, 6)), np.empty(6), np.zeros(6, dtype=np.int64)
+        rank, _ = run(twice, 1e-12, gram_, scores, order)
+        assert rank == 0, "steps 3 and 5 are the same gradient"
 
 
 @needs_compiler
@@ -65,7 +85,8 @@ def test_the_compiled_loop_has_the_bits_of_the_arrays() -> None:
     rows = draw.normal(size=(40, 10))
     products = rows @ rows.T
     results = []
-    for loop in (greedy._loop, greedy._loop_by_arrays, compiled.fast(greedy._loop)):
+    compiled_loop = compiled.fast(small.take_until_tie)
+    for loop in (small.take_until_tie, greedy._by_arrays, compiled_loop):
         scores, order = products.diagonal().copy(), np.zeros(30, dtype=np.int64)
         assert loop(products, scores, 1e-9, order, 0) == 30
         results.append((order.tolist(), scores.tolist()))

@@ -12,7 +12,9 @@ from bherd.engines.linear import Linear, all_visits
 from bherd.engines.linear_compiled import CompiledLinear, pays
 from bherd.engines.linear_numpy import NumpyLinear
 from bherd.engines.simulate import linear_of
+from bherd.method import Method
 from bherd.stores.base import Dense, Summed
+from bherd.stores.half import HalfStore
 from bherd.tasks.datasets import Dataset
 from bherd.tasks.task import Task, batches, plan_steps
 from tiny import CATALOGUE, CLASSES, federate, tiny_task
@@ -117,6 +119,31 @@ def test_a_parameter_that_is_not_finite_is_noticed(make: type[Linear], model: st
     make(task).train(0, plan, None, params, None, 0.1, rows)  # type: ignore[call-arg]
     assert not torch.isfinite(rows.total.sum())
     assert not np.isfinite(make(task).measure(params, "test", slice(None))[0])  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("make", [NumpyLinear, CompiledLinear])
+@pytest.mark.parametrize("wrong", [torch.inf, -torch.inf, torch.nan])
+@pytest.mark.parametrize("lr", [0.1, 0.0])
+def test_the_loss_tells_of_a_gradient_that_is_not_finite(make: type[Linear], wrong: float, lr: float) -> None:
+    """Even of the last one, after which no loss is computed any more."""
+    task = pixels()
+    params = torch.zeros(26)
+    plan = plan_steps(10, 10, 1.0)
+    assert plan.steps == 1
+    for rows in (Summed(params), Dense(params.new_empty((1, 26))), HalfStore().rows(1, params)):
+        losses = []
+        for entry in (0.0, wrong):
+            offset = torch.zeros(26)
+            offset[7] = entry
+            losses.append(make(task).train(0, plan, None, params, offset, lr, rows))  # type: ignore[call-arg]
+        assert np.isfinite(losses[0])
+        assert np.isnan(losses[1])
+
+
+@pytest.mark.parametrize("method", [methods.fedavg(), methods.bherd_fedavg()])
+def test_a_gradient_that_is_not_finite_stops_the_run(method: Method) -> None:
+    last = federate(pixels(), method, lr=3e38).records[-1]
+    assert (last.round, last.diverged, last.outcomes) == (1, True, [])
 
 
 @pytest.mark.parametrize("model", ["svm", "logistic"])

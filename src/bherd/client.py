@@ -37,6 +37,8 @@ class Training(NamedTuple):
     sum_kept: SumKept | None = None
     """Given where rows of `gradients` are not simply added up: where they only stand for the true ones,
     which takes training again, or where the engine has a faster way."""
+    loss_tells: bool = False
+    """Whether the loss is NaN if any gradient was not finite, so that these need not be read for it."""
 
 
 Train = Callable[[Tensor, Tensor | None, bool], Training]
@@ -81,7 +83,8 @@ def client_round(
     begin = time.perf_counter()
     offset = correction.offset(own, shared) if correction.stateful else None
     trained = train(params, offset, not selector.keeps_everything)
-    if not (math.isfinite(trained.loss) and math.isfinite(float(trained.gradients.sum()))):
+    finite = math.isfinite(trained.loss)
+    if not (finite and (trained.loss_tells or math.isfinite(float(trained.gradients.sum())))):
         raise DivergedError(f"client {client}: the local training gave NaN or infinity")
     selecting = time.perf_counter()
     if selector.keeps_everything:

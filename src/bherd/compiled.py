@@ -33,10 +33,23 @@ def fast(function: Callable[..., Any], reordered_sums: bool = False) -> Callable
     import numba
 
     _compiled.append(function.__name__)
-    freedom = set(REORDERED_SUMS) if reordered_sums else False
+    freedom = _freedom(reordered_sums)
     result: Callable[..., Any]
     try:
         result = numba.njit(function, nogil=True, error_model="numpy", fastmath=freedom, cache=True)
     except RuntimeError:  # there is no folder in which it could be kept
         result = numba.njit(function, nogil=True, error_model="numpy", fastmath=freedom)
     return result
+
+
+@functools.cache
+def make_callable(function: Callable[..., Any], reordered_sums: bool = False) -> None:
+    """Let functions that are compiled from now on call this one, which is compiled with them."""
+    from numba.extending import register_jitable
+
+    register: Any = register_jitable
+    register(error_model="numpy", fastmath=_freedom(reordered_sums))(function)
+
+
+def _freedom(reordered_sums: bool) -> set[str] | bool:
+    return set(REORDERED_SUMS) if reordered_sums else False

@@ -5,10 +5,12 @@ of r): no autograd is needed. Two implementations: `linear_numpy` needs nothing 
 `linear_compiled` is several times faster on large data.
 """
 
+import math
 from abc import ABC, abstractmethod
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from torch import Tensor
 
 from bherd.client import SumKept
@@ -34,7 +36,11 @@ class Linear(ABC):
         lr: float,
         rows: Rows,
     ) -> float:
-        """Local SGD of one client from `params`; returns the mean of the batch losses."""
+        """Local SGD of one client from `params`; returns the mean of the batch losses.
+
+        It is NaN where the weights did not stay finite, as they cannot after a gradient that was not:
+        whoever has looked at the loss need not look at the gradients.
+        """
 
     @abstractmethod
     def measure(self, params: Tensor, split: Split, rows: slice) -> tuple[float, int]:
@@ -55,6 +61,11 @@ def all_visits(plan: Plan, size: int, shuffle: np.random.Generator | None) -> In
         order = np.arange(epoch, dtype=np.int64)
         return order[:total] if epochs == 1 else np.tile(order, epochs)[:total]
     return np.concatenate([shuffle.permutation(size)[:epoch] for _ in range(epochs)])[:total]
+
+
+def if_finite(loss: float, weights: npt.NDArray[np.floating]) -> float:
+    """The loss, or NaN where a weight is infinite or NaN."""
+    return loss if np.isfinite(weights).all() else math.nan
 
 
 def penalty(params: Tensor, outputs: int, decay: float) -> float:

@@ -7,7 +7,7 @@ from torch import Tensor
 from bherd.client import SumKept
 from bherd.compiled import available
 from bherd.engines import kernels
-from bherd.engines.linear import Linear, Split, all_visits
+from bherd.engines.linear import Linear, Split, all_visits, if_finite
 from bherd.method import Indices
 from bherd.stores.base import Dense, Rows, Summed, Traced
 from bherd.tasks.task import Plan, Task
@@ -76,16 +76,17 @@ class CompiledLinear(Linear):
                 batch = visits[step * plan.batch : (step + 1) * plan.batch]
                 loss += run(batch, rows.row(step).view(1, -1).numpy(), True)
                 rows.done(step)
-        return loss / plan.steps
+        return if_finite(loss / plan.steps, w)
 
     def sum_kept(self, traced: Traced) -> SumKept | None:
         if not isinstance(traced, Dense):
             return None
 
         def sum_of(kept: Indices) -> tuple[Tensor, float]:
-            total = torch.empty_like(traced.array[0])
-            distance = self._sum_kept(traced.array.numpy(), kept, total.numpy())
-            return total, float(distance)
+            trace = traced.array.numpy()
+            total = np.empty(trace.shape[1], trace.dtype)
+            distance = self._sum_kept(trace, kept, total)
+            return torch.from_numpy(total), float(distance)
 
         return sum_of
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bherd.engines.linear import Linear, Split
+from bherd.engines.linear import Linear, Split, if_finite
 from bherd.stores import Rows
 from bherd.tasks.task import Plan, Task
 
@@ -65,7 +65,7 @@ class NumpyLinear(Linear):
             np.multiply(gradient, rate, out=moved)
             w -= moved
             rows.done(step)
-        return loss / plan.steps
+        return if_finite(loss / plan.steps, w)
 
     def measure(self, params: Tensor, split: Split, rows: slice) -> tuple[float, int]:
         task = self._task

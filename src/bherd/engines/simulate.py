@@ -89,6 +89,7 @@ class SimulateEngine(Engine):
     def _trainer(self, state: State, client: int, assistant: Executor | None) -> Train:
         task, local, round = self.task, self.local, state.round + 1
         plan = plan_steps(task.size(client), local.batch_size, local.epochs)
+        loss_tells = self._linear is not None
 
         def steps(params: Tensor, offset: Tensor | None, rows: Rows) -> tuple[float, Tensor | None]:
             shuffle = local.shuffle(round, client)
@@ -108,7 +109,7 @@ class SimulateEngine(Engine):
             if not keep_trace:
                 summed = Summed(params)
                 loss, buffers = steps(params, offset, summed)
-                return Training(summed.total, plan.steps, loss, buffers)
+                return Training(summed.total, plan.steps, loss, buffers, loss_tells=loss_tells)
 
             def replay(kept: Indices) -> tuple[Tensor, float]:
                 again = SummedTwice(params, kept)
@@ -122,7 +123,7 @@ class SimulateEngine(Engine):
                 sum_kept = replay
             elif self._linear is not None:
                 sum_kept = self._linear.sum_kept(traced)
-            return Training(traced.trace, plan.steps, loss, buffers, sum_kept)
+            return Training(traced.trace, plan.steps, loss, buffers, sum_kept, loss_tells)
 
         return train
 

@@ -1,6 +1,5 @@
 """The inner products of the centred gradients: all of herding's work that grows with d."""
 
-import math
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,15 +8,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bherd import compiled
 from bherd.selectors.scaling import in_range, squares_in_range
-from bherd.selectors.small_gram import small_gram
 
 Gram = npt.NDArray[np.float64]
 
 _BLOCK = 2**20
 """Numbers in a block of columns: 4 MB of float32, so that it stays in the cache."""
-_SMALL = 2**20
 
 
 def centred_gram(trace: Tensor) -> tuple[Tensor, Gram]:
@@ -27,22 +23,12 @@ def centred_gram(trace: Tensor) -> tuple[Tensor, Gram]:
     and never copied; the products of the blocks are summed in double precision. Only a trace whose
     squares could leave the range of floats is rescaled, and read again.
     """
-    small = trace.numel() <= _SMALL and trace.device.type == "cpu" and compiled.in_use()
-    small = small and trace.dtype in (torch.float32, torch.float64)
-    gram, largest = _compiled(trace) if small else _blockwise(trace)
+    gram, largest = _blockwise(trace)
     if not squares_in_range(largest, trace.dtype):
         trace = in_range(trace)
         centred = trace - trace.mean(0)
         gram, _ = _blockwise(in_range(centred - centred.mean(0)))
     return trace, gram
-
-
-def _compiled(trace: Tensor) -> tuple[Gram, float]:
-    """As `_blockwise`, where the compiler is loaded anyway and the calls would cost more than the work."""
-    gram = np.empty((len(trace), len(trace)))
-    longest = float(compiled.fast(small_gram, reordered_sums=True)(trace.numpy(), gram))
-    # Zero may be an underflow; the largest entry is not above the longest row, nor far below it.
-    return gram, math.sqrt(longest) if 0 < longest < math.inf else math.nan
 
 
 def _blockwise(trace: Tensor) -> tuple[Gram, float]:

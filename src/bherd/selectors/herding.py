@@ -4,19 +4,26 @@ Luo et al., "Accelerating Federated Learning by Selecting Beneficial Herd of Loc
 Algorithm "Herding with Greedy Ordering"; the greedy order goes back to Welling (2009).
 """
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from bherd.method import Indices, Selector
+from bherd.selectors import small
 from bherd.selectors.gram import centred_gram
 from bherd.selectors.greedy import take_until_tie
 from bherd.selectors.referee import Referee
+from bherd.selectors.scaling import squares_in_range
 from bherd.selectors.share import check_share, kept_count
 from bherd.selectors.trace import as_trace
 
 __all__ = ["herd", "herding", "herding_order", "kept_count"]
+
+Floats = npt.NDArray[np.floating]
 
 _TIE = {torch.float64: 1e-12}
 _TIE_FLOAT32 = 1e-5
@@ -62,12 +69,9 @@ def herding_order(trace: Tensor, count: int) -> Indices:
     steps = len(trace)
     if count == steps == 1:
         return np.zeros(1, dtype=np.int64)
-    rows, gram = centred_gram(trace)
-    scores = gram.diagonal().copy()
-    tie = _TIE.get(trace.dtype, _TIE_FLOAT32) * float(scores.max())
     order = np.empty(count, dtype=np.int64)
+    rows, gram, scores, tie, rank = _begin_small(trace, order) or _begin(trace, order)
     referee: Referee | None = None
-    rank = take_until_tie(gram, scores, tie, order, 0)
     while rank < count:
         referee = referee or Referee(rows)
         best = referee.closest(order[:rank], np.flatnonzero(scores <= scores.min() + tie))
@@ -76,3 +80,41 @@ def herding_order(trace: Tensor, count: int) -> Indices:
         scores[best] = np.inf
         rank = take_until_tie(gram, scores, tie, order, rank + 1)
     return order
+
+
+class _Begun(NamedTuple):
+    """Herding as far as the first tie."""
+
+    rows: Tensor
+    """The trace, rescaled if it had to be."""
+    gram: Floats
+    scores: Floats
+    tie: float
+    """What differs by less may differ by rounding alone."""
+    rank: int
+    """Places of the order that are filled."""
+
+
+def _begin(trace: Tensor, order: Indices) -> _Begun:
+    rows, gram = centred_gram(trace)
+    scores = gram.diagonal().copy()
+    tie = _tie(trace) * float(scores.max())
+    return _Begun(rows, gram, scores, tie, take_until_tie(gram, scores, tie, order, 0))
+
+
+def _begin_small(trace: Tensor, order: Indices) -> _Begun | None:
+    """The same in one compiled call, where that is the faster way and squares stay in range."""
+    rows = small.as_small(trace)
+    if rows is None:
+        return None
+    tie, steps = _tie(trace), len(rows)
+    gram, scores = np.empty((steps, steps), rows.dtype), np.empty(steps)
+    rank, largest = small.load()(rows, tie, gram, scores, order)
+    # Zero may be an underflow; the largest entry is not above the longest row, nor far below it.
+    if not (0 < largest < math.inf and squares_in_range(math.sqrt(largest), trace.dtype)):
+        return None
+    return _Begun(trace, gram, scores, tie * largest, rank)
+
+
+def _tie(trace: Tensor) -> float:
+    return _TIE.get(trace.dtype, _TIE_FLOAT32)
