@@ -1,11 +1,14 @@
 """Which runs the figures need, which of them are the same run, and their controls."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
 from bherd.errors import InputError
-from bherd.experiments import figure_3a, figure_3d, figure_step
+from bherd.experiments import figure_3a, figure_3d, figure_step, panels, style
 from bherd.experiments.catalogue import EXPERIMENTS, choose, curves_of
 from bherd.experiments.data import draw, write_subset
 from bherd.experiments.estimate import correction, cost, peak_bytes
@@ -170,3 +173,21 @@ def test_reversed_herding_keeps_the_end_of_the_order() -> None:
 def test_one_run_that_was_held_up_does_not_spoil_the_estimate() -> None:
     assert correction([], []) == 1.0
     assert correction([1.0, 2.0, 1.0], [1.5, 3.0, 3600.0]) == 1.5
+
+
+def test_a_saved_svg_is_short_and_the_same_picture(tmp_path: Path) -> None:
+    figure, ((axes,),) = panels.sheet(1, 1)
+    figure.set_layout_engine("none")  # which moves a little from one drawing to the next
+    axes.plot(np.sqrt(np.arange(50)), gid="the-line")
+    style.save_svg(figure, tmp_path / "short.svg")
+    figure.savefig(tmp_path / "long.svg", metadata={"Date": None})
+    found = []
+    for name in ("short.svg", "long.svg"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        line = re.search(r'id="the-line">\s*<path d="([^"]*)"', text)
+        assert line
+        found.append([float(number) for number in re.findall(r"\d+\.?\d*", line[1])])
+    short, long = found
+    assert len(short) == len(long) == 100
+    assert np.abs(np.array(short) - long).max() < 0.01
+    assert (tmp_path / "short.svg").stat().st_size < (tmp_path / "long.svg").stat().st_size - 200

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Quantity = Literal["loss", "accuracy"]
-BAND_POINTS = 100
+BAND_POINTS = 80
 """About so many points of a band are drawn: more would only make the files larger."""
 LABELS: dict[Quantity, str] = {"loss": "training loss", "accuracy": "test accuracy (%)"}
 

@@ -21,7 +21,7 @@ from bherd.experiments.progress import Progress
 from bherd.experiments.results import read_results, write_scale
 from bherd.experiments.runner import Ended, Job, is_finished, run_jobs
 from bherd.experiments.scales import WORKLOADS, Scale, WorkloadName, make_scale
-from bherd.experiments.style import RC
+from bherd.experiments.style import RC, save_svg
 from bherd.experiments.tables import ComparisonRow, TheoremRow
 from bherd.experiments.theorem import check_theorem
 from bherd.processes import in_processes
@@ -191,5 +191,5 @@ def draw_experiment(name: str, out: Path) -> list[str]:
         drawings = experiment.draw(read_results(out))
         for drawing in drawings:
             drawing.figure.savefig(out / FIGURES / f"{drawing.name}.png")
-            drawing.figure.savefig(out / FIGURES / f"{drawing.name}.svg", metadata={"Date": None})
+            save_svg(drawing.figure, out / FIGURES / f"{drawing.name}.svg")
     return [drawing.name for drawing in drawings]

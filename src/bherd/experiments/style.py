@@ -4,10 +4,16 @@ The colours are Okabe and Ito's, which people with any colour vision tell apart.
 the dashes and the widths still differ; the widths also let curves that lie on each other show through.
 """
 
-from typing import Any, NamedTuple
+import io
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bherd.config import Config
 from bherd.experiments.grid import base_of, selector_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BASES = {"fedavg": "FedAvg", "fednova": "FedNova", "scaffold": "SCAFFOLD", "centralized": "centralized SGD"}
 SELECTORS = {"bherd": "BHerd", "grab": "GraB", "random": "random", "reversed": "reversed"}
@@ -45,7 +51,16 @@ RC: dict[Any, Any] = {
     "savefig.dpi": 150,
     "svg.hashsalt": "bherd",
     "svg.fonttype": "none",
+    "path.simplify_threshold": 0.3,
 }
+
+
+def save_svg(figure: "Figure", path: Path) -> None:
+    """Write a figure, its paths to a hundredth of a point: more digits only make the file larger."""
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    short = re.sub(r' d="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text.getvalue())
+    path.write_text(short, encoding="utf-8")
 
 
 def look_of(config: Config) -> Look:
