@@ -1,12 +1,21 @@
 """Herding by blocks and by compiled loops: the same orders as by plain arrays."""
 
+from typing import Any
+from unittest.mock import patch
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 
 from bherd import compiled
 from bherd.selectors import gram, greedy, small
 from bherd.selectors.herding import herding_order
+
+Trace = npt.NDArray[Any]
 
 needs_compiler = pytest.mark.skipif(not compiled.available(), reason="numba is not installed")
 BOTH = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -43,6 +52,23 @@ def test_compiled_and_plain_loops_give_one_order(dtype: torch.dtype, monkeypatch
             orders.append(herding_order(trace, len(trace)).tolist())
         assert orders[0] == orders[1]
         assert sorted(orders[0]) == list(range(len(trace)))
+
+
+@needs_compiler
+@given(
+    values=arrays(
+        np.float32, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.integers(-3, 3).map(float)
+    ),
+    scale=st.sampled_from([1.0, 1e-30, 1e30]),
+    shift=st.sampled_from([0.0, 1000.0]),
+)
+def test_ties_end_alike_with_and_without_the_compiler(values: Trace, scale: float, shift: float) -> None:
+    trace = torch.from_numpy((values + np.float32(shift)) * np.float32(scale))
+    orders = []
+    for loaded in (False, True):
+        with patch.object(compiled, "in_use", lambda loaded=loaded: loaded):
+            orders.append(herding_order(trace, len(trace)).tolist())
+    assert orders[0] == orders[1]
 
 
 @BOTH

@@ -146,8 +146,8 @@ def selection_table(results: Results) -> str:
 def scale_table(everything: Sequence[Results]) -> str:
     """What was run at each scale, as the tables have it."""
     lines = [
-        "| scale | problem | rounds | batch | η | curves | runs | diverged |",
-        "|---|---|---|---|---|---|---|---|",
+        "| scale | problem | rounds | evaluated every | batch | η | curves | runs | diverged |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     notes = []
     for results in everything:
@@ -156,8 +156,8 @@ def scale_table(everything: Sequence[Results]) -> str:
             if not rows:
                 continue
             lines.append(
-                f"| {results.scale.name} | {workload.title} | {workload.rounds} | {workload.batch_size} "
-                f"| {workload.lr:g} | {len(rows)} | {sum(row.n for row in rows)} "
+                f"| {results.scale.name} | {workload.title} | {workload.rounds} | {workload.eval_every} "
+                f"| {workload.batch_size} | {workload.lr:g} | {len(rows)} | {sum(row.n for row in rows)} "
                 f"| {sum(row.diverged for row in rows)} |"
             )
             chosen = eta.largest_stable(results, workload) if workload.model == "cnn" else None
