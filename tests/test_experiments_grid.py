@@ -2,13 +2,15 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from bherd.errors import InputError
-from bherd.experiments import figure_3a, figure_3d, figure_step, panels, style
+from bherd.experiments import eta, figure_3a, figure_3d, figure_step, panels, style
 from bherd.experiments.catalogue import EXPERIMENTS, choose, curves_of
 from bherd.experiments.data import draw, write_subset
 from bherd.experiments.estimate import correction, cost, peak_bytes
@@ -21,7 +23,7 @@ from bherd.experiments.grid import (
     unique,
     with_selector,
 )
-from bherd.experiments.scales import SCALE_NAMES, WORKLOADS, Subset, make_scale
+from bherd.experiments.scales import ETAS, SCALE_NAMES, WORKLOADS, Subset, make_scale
 from bherd.selectors.herding import herding_order
 from bherd.selectors.reversed_herding import reversed_herding
 from bherd.tasks.datasets import load_dataset
@@ -191,3 +193,27 @@ def test_a_saved_svg_is_short_and_the_same_picture(tmp_path: Path) -> None:
     assert len(short) == len(long) == 100
     assert np.abs(np.array(short) - long).max() < 0.01
     assert (tmp_path / "short.svg").stat().st_size < (tmp_path / "long.svg").stat().st_size - 200
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "chosen"),
+    [
+        (None, 0.4),
+        ({"diverged_at": 3}, 0.2),
+        ({"tail_loss": 0.56}, 0.2),
+        ({"tail_loss": 2.3, "best_loss": 2.29}, 0.2),  # calm, since it does nothing any more
+    ],
+)
+def test_the_largest_stable_rate(spoilt: dict[str, float] | None, chosen: float) -> None:
+    workload = make_scale("quick", cifar=True).cnn_mnist
+    good = {"diverged_at": 0, "tail_loss": 0.5, "best_loss": 0.5}
+    runs = {
+        eta.fedavg(workload, case, rate).key: [SimpleNamespace(**good), SimpleNamespace(**good)]
+        for case in CASES
+        for rate in ETAS
+    }
+    if spoilt:
+        runs[eta.fedavg(workload, "case3", 0.4).key][1] = SimpleNamespace(**good | spoilt)
+    results: Any = SimpleNamespace(runs=runs)
+    assert eta.largest_stable(results, workload) == chosen
+    assert eta.largest_stable(SimpleNamespace(runs={}), workload) is None  # type: ignore[arg-type]

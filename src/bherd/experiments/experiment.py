@@ -27,5 +27,3 @@ class Experiment:
     title: str
     curves: Callable[[Scale], list[Curve]]
     draw: Callable[[Results], list[Drawing]]
-    seeds: int | None = None
-    """How many seeds at most; None: as many as the scale has."""

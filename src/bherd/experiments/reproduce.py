@@ -103,7 +103,7 @@ def _ordered(
         for experiment in choose(names) if names else []:
             curves = curves_of([experiment], scale, [problem])
             count = options.seeds or scale.workload(problem).seeds
-            for seed in range(min(count, experiment.seeds or count)):
+            for seed in range(count):
                 for curve in curves:
                     directory = run_directory(work, curve, seed)
                     ordered.setdefault(directory, (curve, curve.seeded(seed)))
