@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from bherd.errors import InputError
-from bherd.experiments import eta, figure_3a, figure_3d, figure_step, panels, style
+from bherd.experiments import eta, figure_3a, figure_3c, figure_3d, figure_step, panels, style
 from bherd.experiments.catalogue import EXPERIMENTS, choose, curves_of
 from bherd.experiments.data import draw, write_subset
 from bherd.experiments.estimate import correction, cost, peak_bytes
@@ -23,6 +23,7 @@ from bherd.experiments.grid import (
     unique,
     with_selector,
 )
+from bherd.experiments.results import Results
 from bherd.experiments.scales import ETAS, SCALE_NAMES, WORKLOADS, Subset, make_scale
 from bherd.selectors.herding import herding_order
 from bherd.selectors.reversed_herding import reversed_herding
@@ -217,3 +218,16 @@ def test_the_largest_stable_rate(spoilt: dict[str, float] | None, chosen: float)
     results: Any = SimpleNamespace(runs=runs)
     assert eta.largest_stable(results, workload) == chosen
     assert eta.largest_stable(SimpleNamespace(runs={}), workload) is None  # type: ignore[arg-type]
+
+
+def test_captions_name_what_all_curves_share() -> None:
+    nothing: Any = SimpleNamespace(configurations={})
+    cnn = make_scale("quick", cifar=True).cnn_mnist
+    rates = [eta.fedavg(cnn, "case1", rate) for rate in ETAS]
+    terms = [
+        Results.terms(nothing, SVM, figure_3d.curves(PAPER)),
+        Results.terms(nothing, SVM, figure_3c.curves(PAPER)),
+        Results.terms(nothing, cnn, rates),
+    ]
+    assert ["B=" in text for text in terms] == [True, False, True]
+    assert ["eta" in text for text in terms] == [True, True, False]

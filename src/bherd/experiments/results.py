@@ -61,11 +61,17 @@ class Results:
         return all(curve.key in self.configurations for curve in curves)
 
     def terms(self, workload: Workload, curves: Iterable[Curve]) -> str:
-        """The size of an experiment with these curves, for captions: also with how many seeds it was run."""
+        """The size of an experiment with these curves, for captions: what they share, and how many seeds."""
+        curves = list(curves)
         counts = {self.configurations[c.key].n for c in curves if c.key in self.configurations} or {0}
         least, most = min(counts), max(counts)
         seeds = f"{most}" if least == most else f"{least} to {most}"
-        return f"{workload.terms}, {seeds} {'seed' if most == 1 else 'seeds'}"
+        parts = [workload.title, f"T={workload.rounds}"]
+        batches = {curve.config.train.batch_size for curve in curves}
+        rates = {curve.config.train.lr for curve in curves}
+        parts += [f"B={batch}" for batch in batches if len(batches) == 1]
+        parts += [f"$\\eta$={rate:g}" for rate in rates if len(rates) == 1]
+        return ", ".join([*parts, f"{seeds} {'seed' if most == 1 else 'seeds'}"])
 
     def compare(self, a: Curve, b: Curve) -> Comparison:
         """The area under A's loss curve against B's, over the seeds that both were run with."""

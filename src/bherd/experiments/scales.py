@@ -45,11 +45,6 @@ class Workload:
         """What the configuration of a run calls the data."""
         return self.data.file if isinstance(self.data, Subset) else self.data
 
-    @property
-    def terms(self) -> str:
-        """The size of the experiment, for captions; how many seeds, only results can say."""
-        return f"{self.title}, T={self.rounds}, B={self.batch_size}, $\\eta$={self.lr:g}"
-
 
 @dataclass(frozen=True)
 class Scale:
