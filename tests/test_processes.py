@@ -39,6 +39,29 @@ def test_what_is_to_be_done_meanwhile_is_done_before_the_first_answer() -> None:
     assert sorted([first, *answers]) == [2, 4]
 
 
+def test_ctrl_c_does_not_break_into_what_is_done_meanwhile() -> None:
+    """Python itself is at odds with that: a process that catches it inside `exec` dies of it at its end."""
+    code = """
+import os, signal, sys
+from bherd.processes import in_processes
+
+done = []
+def meanwhile():
+    exec("os.kill(os.getpid(), signal.SIGINT)")
+    done.append("to its end")
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        list(in_processes(abs, [1, 2], 2, meanwhile=meanwhile))
+    except KeyboardInterrupt:
+        print(done[0])
+        sys.exit(130)
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (found.stdout, found.returncode) == ("to its end\n", 130), found.stderr
+
+
 def test_planning_a_comparison_does_not_wait_for_torch() -> None:
     code = "import sys, bherd.comparison, bherd.jobs, bherd.processes; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -15,7 +15,7 @@ from bherd.runs import checkpoint, execute, recorder
 from bherd.runs import directory as names
 from bherd.runs.checkpoint import load_checkpoint
 from bherd.runs.execute import resume, run
-from bherd.runs.stopping import Stop, Stopped, stop_between_rounds
+from bherd.runs.stopping import Stop, Stopped, hold_signals
 from small_runs import contents, small_config
 
 BOTH = (signal.SIGINT, signal.SIGTERM)
@@ -155,7 +155,7 @@ def test_a_stop_in_the_first_round_can_be_taken_up(
 def test_an_ignored_signal_stays_ignored() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with stop_between_rounds() as stop:
+        with hold_signals() as stop:
             signal.raise_signal(signal.SIGINT)
             assert not stop.asked()
     finally:

@@ -12,6 +12,7 @@ from multiprocessing import connection
 from typing import TypeVar
 
 from bherd.errors import BherdError
+from bherd.runs.stopping import hold_signals
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -27,9 +28,9 @@ def in_processes(
     """The answers of `function` as they come, for items begun in order; on one process, in this one.
 
     `meanwhile` is called once when other processes have begun to work: a place for what this one would
-    otherwise do before them or after them, such as slow imports. Ctrl-C, or any error, ends the work:
-    items that wait are dropped, and those under way are told to stop by SIGTERM, which a run answers
-    with a checkpoint.
+    otherwise do before them or after them, such as slow imports. Ctrl-C waits until it is done.
+    Ctrl-C, or any error, ends the work: items that wait are dropped, and those under way are told to stop
+    by SIGTERM, which a run answers with a checkpoint.
     """
     if processes == 1 or len(items) <= 1:
         yield from map(function, items)
@@ -41,7 +42,8 @@ def in_processes(
             with _interrupts_ignored():  # the workers inherit it: Ctrl-C is for this process to handle
                 pending = {pool.submit(_call, function, item) for item in items}
             if meanwhile is not None:
-                meanwhile()
+                with hold_signals():  # an import that is broken off leaves half a module behind
+                    meanwhile()
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:

@@ -28,7 +28,7 @@ from bherd.runs.files import (
 )
 from bherd.runs.memory import peak_bytes, start_peak
 from bherd.runs.recorder import LOGS, Recorder, finish, remove_temporaries, tidy, undo, write_summary
-from bherd.runs.stopping import Stop, stop_between_rounds
+from bherd.runs.stopping import Stop, hold_signals
 from bherd.session import Session, prepare
 from bherd.tasks.flat import load_buffers, persistent_buffers, unravel
 
@@ -69,7 +69,7 @@ def start(
     """The same for a session that is prepared already, by an engine of your own if you like."""
     check_new(directory)
     origin = Origin(to_dict(session.config), names.environment(), _fingerprint(session))
-    with stop_between_rounds() as stop:
+    with hold_signals() as stop:
         made = make_directory(directory)
         try:
             with locked(directory):
@@ -125,7 +125,7 @@ def resume(
         changes = names.changed_versions(environment, names.environment())
         if changes is not None:
             on_warning(f"{directory}: {changes}")
-        with stop_between_rounds() as stop:
+        with hold_signals() as stop:
             remove_temporaries(directory)
             remove(directory / names.SUMMARY)
             if whole:

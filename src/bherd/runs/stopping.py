@@ -65,7 +65,7 @@ class Stop:
 
 
 @contextmanager
-def stop_between_rounds() -> Iterator[Stop]:
+def hold_signals() -> Iterator[Stop]:
     """Hold back SIGINT and SIGTERM; on the way out, raise `Stopped` if one of them has come.
 
     A signal that the process ignores (as under nohup) stays ignored. Outside the main thread, where
