@@ -1,5 +1,6 @@
 """The pieces that several figures are put together from."""
 
+import statistics
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -124,7 +125,7 @@ def limit_loss(panels: "Sequence[Axes]", results: Results, lines: Sequence[Line]
             ends.append(float(found.loss.mean.min()))
             starts.append(float(found.loss.mean[0]))
     if ends:
-        low, high = min(ends), max(min(max(starts), 3 * min(starts)), room * min(ends))
+        low, high = min(ends), max(min(max(starts), 1.5 * statistics.median(starts)), room * min(ends))
         for axes in panels:
             axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
 
