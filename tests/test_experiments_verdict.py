@@ -14,7 +14,7 @@ from bherd.experiments.grid import CASES, STEPS, Curve, make_curve, with_selecto
 from bherd.experiments.page import judge_claims
 from bherd.experiments.results import Results
 from bherd.experiments.scales import make_scale
-from bherd.experiments.statistics import Floats
+from bherd.experiments.statistics import Floats, compare
 from bherd.experiments.tables import ComparisonRow, RunRow, TheoremRow
 from bherd.experiments.verdict import Finding, judge, percent
 
@@ -174,3 +174,17 @@ def test_rows_read_back_as_they_were(tmp_path: Path) -> None:
     assert tables.read_rows(tmp_path / "absent.csv", TheoremRow) == []
     with pytest.raises(DamagedFileError, match=r"t\.csv"):
         tables.read_rows(tmp_path / "t.csv", ComparisonRow)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "text"),
+    [
+        ([1.1, 1.1], [1.0, 1.0], "+10.0% [+10.0, +10.0]"),
+        ([3.0, 3.0], [1.0, 1.0], "+200% [+200, +200]"),
+        ([np.inf, 1.0], [np.inf, 1.0], "diverged or worse in as many seeds as the other"),
+        ([np.inf, 2.0], [np.inf, 1.0], "diverged or worse in more seeds, p=1"),
+        ([1.0, 1.0], [np.inf, np.inf], "the other diverged in more seeds, p=0.5"),
+    ],
+)
+def test_differences_for_people(a: list[float], b: list[float], text: str) -> None:
+    assert percent(compare(np.array(a), np.array(b))) == text

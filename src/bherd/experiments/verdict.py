@@ -106,6 +106,8 @@ def percent(found: Comparison) -> str:
     if math.isinf(mean):
         words = "diverged or worse in more seeds" if mean > 0 else "the other diverged in more seeds"
         return f"{words}, p={found.p:.2g}"
+    if found.test == "sign":
+        return "diverged or worse in as many seeds as the other"
     if math.isnan(low):
         return f"{signed(mean)}%"
     return f"{signed(mean)}% [{signed(low)}, {signed(high)}]"
@@ -113,5 +115,5 @@ def percent(found: Comparison) -> str:
 
 def signed(value: float) -> str:
     """A number with its sign and a real minus."""
-    digits = 2 if abs(value) < 1 else 1
+    digits = 2 if abs(value) < 1 else 1 if abs(value) < 100 else 0
     return f"{value:+.{digits}f}".replace("-", "−")
