@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Quantity = Literal["loss", "accuracy"]
 BAND_POINTS = 80
 """About so many points of a band are drawn: more would only make the files larger."""
+FEW_SEEDS = 5
+"""With fewer, bands are so wide that they must be faint for the curves to be seen."""
 LABELS: dict[Quantity, str] = {"loss": "training loss", "accuracy": "test accuracy (%)"}
 
 
@@ -76,7 +78,16 @@ def draw_lines(axes: "Axes", results: Results, lines: Sequence[Line], quantity: 
             label=_label(results, line),
             zorder=line.layer,
         )
-        draw_band(axes, found.rounds, factor * band.low, factor * band.high, line.colour, line.layer - 0.5)
+        few = results.configurations[line.curve.key].n < FEW_SEEDS
+        draw_band(
+            axes,
+            found.rounds,
+            factor * band.low,
+            factor * band.high,
+            line.colour,
+            line.layer - 0.5,
+            0.05 if few else 0.18,
+        )
         if results.configurations[line.curve.key].diverged:
             axes.plot(
                 found.rounds[-1], factor * band.mean[-1], "x", color=line.colour, markersize=9, zorder=9
@@ -88,12 +99,18 @@ def draw_lines(axes: "Axes", results: Results, lines: Sequence[Line], quantity: 
 
 
 def draw_band(
-    axes: "Axes", rounds: Sequence[int] | Column, low: Column, high: Column, colour: str, layer: float = 1.0
+    axes: "Axes",
+    rounds: Sequence[int] | Column,
+    low: Column,
+    high: Column,
+    colour: str,
+    layer: float = 1.0,
+    alpha: float = 0.18,
 ) -> None:
     """The band around a curve, by not more points than one can see."""
     thin = slice(None, None, max(1, len(rounds) // BAND_POINTS))
     axes.fill_between(
-        rounds[thin], low[thin], high[thin], color=colour, alpha=0.18, linewidth=0, zorder=layer
+        rounds[thin], low[thin], high[thin], color=colour, alpha=alpha, linewidth=0, zorder=layer
     )
 
 

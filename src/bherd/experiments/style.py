@@ -48,7 +48,7 @@ RC: dict[Any, Any] = {
     "axes.spines.right": False,
     "legend.frameon": False,
     "figure.dpi": 100,
-    "savefig.dpi": 150,
+    "savefig.dpi": 130,
     "svg.hashsalt": "bherd",
     "svg.fonttype": "none",
     "path.simplify_threshold": 0.3,
