@@ -9,6 +9,7 @@ from bherd.experiments import figure_3a, figure_3b, figure_3c, figure_3d
 from bherd.experiments.claims import by_case, claim_row, rougher
 from bherd.experiments.grid import CASES, Curve, Step, controlled, make_curve
 from bherd.experiments.results import Results
+from bherd.experiments.statistics import settled
 from bherd.experiments.verdict import NOT_RUN, Finding, Judged, is_equal, is_faster, signed
 
 
@@ -70,7 +71,7 @@ def failures(results: Results, curves: Sequence[Curve]) -> Finding:
         rows = results.runs.get(curve.key, [])
         if not rows:
             return NOT_RUN
-        failed = sum(row.diverged_at > 0 or row.tail_loss > 1.1 * row.best_loss for row in rows)
+        failed = sum(not settled(row.diverged_at, row.tail_loss, row.best_loss) for row in rows)
         met = met and 2 * failed > len(rows)
         texts.append(f"case {number}: {failed} of {len(rows)} runs fail")
         seeds.append(len(rows))

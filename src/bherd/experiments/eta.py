@@ -14,8 +14,8 @@ from bherd.experiments.grid import CASES, Case, Curve, make_curve
 from bherd.experiments.panels import Line, grid_of_cases
 from bherd.experiments.results import Results
 from bherd.experiments.scales import ETAS, Scale, Workload
+from bherd.experiments.statistics import settled
 
-STABLE = 1.1
 LEARNED = 0.95 * math.log(10)
 """Of ten classes."""
 
@@ -38,9 +38,8 @@ def is_stable(results: Results, workload: Workload, eta: float) -> bool:
     """Whether FedAvg is stable at this rate in all three cases."""
     for case in CASES:
         rows = results.runs.get(fedavg(workload, case, eta).key, [])
-        if not rows or any(
-            row.diverged_at or row.tail_loss > min(STABLE * row.best_loss, LEARNED) for row in rows
-        ):
+        calm = all(settled(row.diverged_at, row.tail_loss, row.best_loss) for row in rows)
+        if not (rows and calm and all(row.tail_loss <= LEARNED for row in rows)):
             return False
     return True
 

@@ -13,6 +13,7 @@ from bherd.experiments.figure_step import ALPHAS, group
 from bherd.experiments.grid import CASES, STEPS
 from bherd.experiments.results import SCALE_FILE, Results, read_results
 from bherd.experiments.scales import ETAS, SCALE_NAMES
+from bherd.experiments.statistics import SETTLED
 from bherd.experiments.style import case_of
 from bherd.experiments.verdict import RULES, Judged, percent
 
@@ -164,7 +165,7 @@ def scale_table(everything: Sequence[Results]) -> str:
             if chosen is not None:
                 notes.append(
                     f"- {workload.title}: the largest rate at which FedAvg is stable in all cases and seeds "
-                    f"(it ends within {eta.STABLE:g} of its lowest loss, and 5% below that of guessing) is "
+                    f"(it ends within {SETTLED:g} of its lowest loss, and 5% below that of guessing) is "
                     f"{chosen:g} of {', '.join(f'{value:g}' for value in ETAS)}; used: {workload.lr:g}."
                 )
     return "\n".join(lines) + ("\n\n" + "\n".join(notes) if notes else "")

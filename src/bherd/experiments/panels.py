@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 Quantity = Literal["loss", "accuracy"]
 BAND_POINTS = 80
 """About so many points of a band are drawn: more would only make the files larger."""
-FEW_SEEDS = 5
-"""With fewer, bands are so wide that they must be faint for the curves to be seen."""
+CLEAR, FAINT, FEW_SEEDS = 0.18, 0.05, 5
+"""How dense a band is; with fewer seeds it is so wide that it must be faint for the curves to be seen."""
 LABELS: dict[Quantity, str] = {"loss": "training loss", "accuracy": "test accuracy (%)"}
 
 
@@ -86,7 +86,7 @@ def draw_lines(axes: "Axes", results: Results, lines: Sequence[Line], quantity: 
             factor * band.high,
             line.colour,
             line.layer - 0.5,
-            0.05 if few else 0.18,
+            FAINT if few else CLEAR,
         )
         if results.configurations[line.curve.key].diverged:
             axes.plot(
@@ -105,7 +105,7 @@ def draw_band(
     high: Column,
     colour: str,
     layer: float = 1.0,
-    alpha: float = 0.18,
+    alpha: float = CLEAR,
 ) -> None:
     """The band around a curve, by not more points than one can see."""
     thin = slice(None, None, max(1, len(rounds) // BAND_POINTS))

@@ -9,6 +9,7 @@ from scipy import stats
 
 Floats = npt.NDArray[np.float64]
 CONFIDENCE = 0.95
+SETTLED = 1.1
 
 
 class Band(NamedTuple):
@@ -77,6 +78,11 @@ def rounds_to(rounds: Floats, values: Floats, target: float) -> float:
 def tail(values: Floats) -> Floats:
     """The last tenth of a series, at least its last value."""
     return values[-max(1, len(values) // 10) :]
+
+
+def settled(diverged_at: int, tail_loss: float, best_loss: float) -> bool:
+    """Whether a run came to its end, and there no higher than `SETTLED` times the lowest loss it had."""
+    return diverged_at == 0 and tail_loss <= SETTLED * best_loss
 
 
 def oscillation(values: Floats) -> float:
