@@ -10,7 +10,17 @@ import pytest
 import torch
 
 from bherd.errors import InputError
-from bherd.experiments import eta, figure_3a, figure_3c, figure_3d, figure_step, panels, style
+from bherd.experiments import (
+    contrast,
+    eta,
+    figure_3a,
+    figure_3c,
+    figure_3d,
+    figure_step,
+    panels,
+    rates,
+    style,
+)
 from bherd.experiments.catalogue import EXPERIMENTS, choose, curves_of
 from bherd.experiments.data import draw, write_subset
 from bherd.experiments.estimate import correction, cost, peak_bytes
@@ -231,3 +241,64 @@ def test_captions_name_what_all_curves_share() -> None:
     ]
     assert ["B=" in text for text in terms] == [True, False, True]
     assert ["eta" in text for text in terms] == [True, True, False]
+
+
+def test_a_panel_says_what_diverged_and_the_legend_has_a_method_once() -> None:
+    figure, (axes,) = panels.sheet(1, 2)
+    lines = [panels.styled(make_curve(SVM, case, "scaffold")) for case in ("case1", "case2")]
+    rows = {
+        lines[0].curve.key: SimpleNamespace(n=7, diverged=0),
+        lines[1].curve.key: SimpleNamespace(n=7, diverged=2),
+    }
+    results: Any = SimpleNamespace(configurations=rows)
+    for one, line in zip(axes, lines, strict=True):
+        one.plot([1, 2], label=line.label)
+        panels.head(one, line.curve.config.task.partition, results, [line])
+    panels.finish(figure, axes, "title", "caption")
+    assert [[text.get_text() for text in one.texts] for one in axes] == [
+        [],
+        ["SCAFFOLD, reshuffled: 2 of 7 diverged"],
+    ]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["SCAFFOLD, reshuffled"]
+
+
+@pytest.mark.parametrize("means", [[0.02, 3000.0], [2.29, 2.31], [1.0, np.inf]])
+def test_a_logarithmic_loss_shows_every_curve(means: list[float]) -> None:
+    figure, ((axes,),) = panels.sheet(1, 1)
+    axes.plot(means)
+    panels.log_loss(axes, [np.array(means)])
+    figure.canvas.draw()
+    low, high = axes.get_ylim()
+    assert axes.get_yscale() == "log"
+    assert low < min(means)
+    assert high > max(mean for mean in means if np.isfinite(mean))
+    ticks = [tick.get_text() for tick in axes.get_yticklabels()]
+    assert ticks
+    assert not any("10^" in text for text in ticks)
+
+
+def test_smaller_rates_share_their_runs_with_the_other_figures() -> None:
+    quick = make_scale("quick", cifar=True)
+    assert rates.rates(quick.cnn_mnist) == (0.01, 0.03, 0.1)
+    assert rates.rates(quick.cnn_cifar) == (0.003, 0.01, 0.03)
+    others = curves_of(choose(["2a", "eta"]), quick, ["cnn-mnist"])
+    keys = {curve.key for curve in others}
+    mine = [c for c in unique(rates.curves(quick)) if c.workload == "cnn-mnist"]
+    assert len(mine) == 3 * 3 * 5
+    assert sum(curve.key in keys for curve in mine) == 3 * 5 + 2 * 3  # all at 2a's rate, FedAvg at eta's
+    assert rates.curves(PAPER) == []
+
+
+def test_the_controls_of_a_smaller_rate_have_that_rate() -> None:
+    cnn = make_scale("quick", cifar=True).cnn_cifar
+    found = rates.rivals(cnn, "case3", 0.01)
+    assert {curve.config.train.lr for curve in found} == {0.01}
+    assert [curve.config.method.name for curve in found] == [
+        "fedavg",
+        "bherd-fedavg",
+        "bherd-fedavg",
+        "fedavg",
+        "random-fedavg",
+    ]
+    assert (found.longer.config.method.server_lr, found.longer.config.train.reshuffle) == (2.0, False)
+    assert contrast.rivals(cnn, found.amplified)[0] == found.fedavg

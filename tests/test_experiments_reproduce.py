@@ -177,7 +177,7 @@ def test_every_figure_at_the_smoke_scale(tmp_path: Path) -> None:
     wanted |= {f"3{letter}-{quantity}" for letter in "abcd" for quantity in ("loss", "accuracy")}
     for problem in ("svm-mnist", "cnn-mnist", "cnn-cifar10"):
         wanted |= {f"2a-{problem}", f"2b-fednova-{problem}", f"2b-scaffold-{problem}"}
-    wanted |= {"eta-cnn-mnist", "eta-cnn-cifar10"}
+    wanted |= {f"{name}-cnn-{data}" for name in ("eta", "rates") for data in ("mnist", "cifar10")}
     assert names == wanted
     assert {path.stem for path in (out / "figures").glob("*.svg")} == wanted
     results = read_results(out)

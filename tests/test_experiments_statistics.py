@@ -4,9 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from bherd.experiments import statistics
+
+POSITIVE = st.floats(0.5, 2.0)
 
 
 def test_band_is_students_interval() -> None:
@@ -46,13 +50,32 @@ def test_oscillation_is_zero_for_what_only_falls() -> None:
 
 
 def test_paired_comparison_agrees_with_scipy() -> None:
-    a, b = np.array([0.9, 0.8, 0.95, 0.7]), np.array([1.0, 1.0, 1.0, 1.0])
+    a, b = np.array([0.9, 0.8, 0.95, 0.7]), np.array([1.0, 1.1, 1.0, 0.9])
     found = statistics.compare(a, b)
-    expected = stats.ttest_rel(a, b)
+    expected = stats.ttest_rel(np.log(a), np.log(b))
+    limits = expected.confidence_interval(0.95)
     assert found.p == pytest.approx(float(expected.pvalue))
-    assert found.difference.mean == pytest.approx(-0.1625)
-    assert found.effect == pytest.approx(-0.1625 / np.std(a - b, ddof=1))
+    assert found.difference == pytest.approx(
+        (stats.gmean(a / b) - 1, math.exp(limits.low) - 1, math.exp(limits.high) - 1)
+    )
+    assert found.effect == pytest.approx(np.log(a / b).mean() / np.log(a / b).std(ddof=1))
     assert (found.n, found.test) == (4, "t")
+
+
+@given(st.lists(st.tuples(POSITIVE, POSITIVE), min_size=2, max_size=8))
+def test_who_is_compared_with_whom_does_not_matter(pairs: list[tuple[float, float]]) -> None:
+    a, b = np.array(pairs).T
+    one, other = statistics.compare(a, b), statistics.compare(b, a)
+    assert (1 + one.difference.mean) * (1 + other.difference.mean) == pytest.approx(1)
+    assert (1 + one.difference.low) * (1 + other.difference.high) == pytest.approx(1, rel=1e-6)
+    assert one.p == pytest.approx(other.p)
+    assert one.effect == pytest.approx(-other.effect)
+
+
+@pytest.mark.parametrize("b", [0.0, -1.0])
+def test_only_positive_quantities_have_a_ratio(b: float) -> None:
+    with pytest.raises(ValueError, match="positive"):
+        statistics.compare(np.array([1.0]), np.array([b]))
 
 
 def test_lost_runs_are_counted_by_sign() -> None:

@@ -1,14 +1,16 @@
 """Verdicts from made-up tables, whose outcome is plain."""
 
 import math
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bherd.errors import DamagedFileError
-from bherd.experiments import claims, claims_sweeps, figure_3a, figure_3c, tables
+from bherd.experiments import claims, claims_sweeps, figure_3a, figure_3c, rates, tables
 from bherd.experiments.collect import concentration
 from bherd.experiments.grid import CASES, STEPS, Curve, make_curve, with_selector
 from bherd.experiments.page import judge_claims
@@ -181,6 +183,7 @@ def test_rows_read_back_as_they_were(tmp_path: Path) -> None:
     [
         ([1.1, 1.1], [1.0, 1.0], "+10.0% [+10.0, +10.0]"),
         ([3.0, 3.0], [1.0, 1.0], "+200% [+200, +200]"),
+        ([30.0, 3000.0, 300.0], [1.0, 10.0, 10.0], "× 65 [2.4, 1757]"),
         ([np.inf, 1.0], [np.inf, 1.0], "diverged or worse in as many seeds as the other"),
         ([np.inf, 2.0], [np.inf, 1.0], "diverged or worse in more seeds, p=1"),
         ([1.0, 1.0], [np.inf, np.inf], "the other diverged in more seeds, p=0.5"),
@@ -188,3 +191,18 @@ def test_rows_read_back_as_they_were(tmp_path: Path) -> None:
 )
 def test_differences_for_people(a: list[float], b: list[float], text: str) -> None:
     assert percent(compare(np.array(a), np.array(b))) == text
+
+
+def test_the_table_of_smaller_rates() -> None:
+    quick = make_scale("quick", cifar=True)
+    areas = {
+        curve.key: 0.9 if curve.config.method.name == "bherd-fedavg" else 1.0
+        for curve in rates.curves(quick)
+        if curve.workload == "cnn-mnist"
+    }
+    results = replace(made_up(areas), scale=quick, configurations=dict.fromkeys(areas))  # type: ignore[arg-type]
+    lines = rates.rate_table(results).splitlines()
+    assert len(lines) == 2 + 3 * 3
+    assert lines[2].startswith("| CNN, 1 000 samples of MNIST | case 1 (IID) | 0.01 | −10.")
+    assert [len(re.findall(r"\| −(?:10|9)\.\d% \[", line)) for line in lines[2:]] == [4] * 9
+    assert rates.rate_table(made_up({})) == ""

@@ -4,14 +4,18 @@ import argparse
 import sys
 from pathlib import Path
 
-FIGURES = ("step", "2a", "2b", "3a", "3b", "3c", "3d", "4a", "4b", "4c", "4d", "4e", "eta", "theorem", "all")
+FIGURES = (
+    *("step", "2a", "2b", "3a", "3b", "3c", "3d", "4a", "4b", "4c", "4d", "4e"),
+    *("eta", "rates", "theorem", "all"),
+)
 PROBLEMS = ("svm-mnist", "cnn-mnist", "cnn-cifar10")
 EXAMPLES = """\
 figures:
   2a, 2b   the methods on three problems and three cases     3a-3d  sweeps over α, E, B, N
   4a-4c    which steps were kept   4d  distances   4e  reshuffling
   step     what selection buys at the same step length (ours)
-  eta      the learning rate of the CNN at small scales      theorem  Theorem 1's bound on the SVM
+  eta      the learning rate of the CNN at small scales      rates  BHerd at smaller ones (ours)
+  theorem  Theorem 1's bound on the SVM
 
 examples:
   bherd reproduce all --scale smoke                          minutes: every figure, tiny

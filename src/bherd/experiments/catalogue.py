@@ -15,6 +15,7 @@ from bherd.experiments import (
     figure_4d,
     figure_4e,
     figure_step,
+    rates,
 )
 from bherd.experiments.experiment import Experiment
 from bherd.experiments.grid import Curve, unique
@@ -35,6 +36,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figure_3d.EXPERIMENT,
     figure_3c.EXPERIMENT,
     eta.EXPERIMENT,
+    rates.EXPERIMENT,
 )
 
 

@@ -21,7 +21,7 @@ def rivals(workload: Workload, curve: Curve) -> list[Curve]:
     """The reshuffled baseline of the paper, and the controls that share the step and the order."""
     case = next(case for case in CASES if case == curve.config.task.partition)
     return [
-        make_curve(workload, case, base_of(curve.config.method.name)),
+        make_curve(workload, case, base_of(curve.config.method.name), lr=curve.config.train.lr),
         plain_at_same_step(workload, curve),
         with_selector(workload, curve, "random"),
         with_selector(workload, curve, "reversed"),
@@ -61,5 +61,5 @@ def _row(results: Results, a: Curve, b: Curve) -> ComparisonRow:
 def _name(curve: Curve) -> str:
     task, train = curve.config.task, curve.config.train
     share = f" α={curve.config.method.alpha:g}" if selector_of(curve.config.method.name) else ""
-    size = f" N={task.clients} E={train.epochs:g} B={train.batch_size}"
+    size = f" N={task.clients} E={train.epochs:g} B={train.batch_size} η={train.lr:g}"
     return style.label_of(curve.config).replace(",", "") + share + size

@@ -75,7 +75,7 @@ def draw(results: Results) -> list[Drawing]:
         title = f"eta · the learning rate of FedAvg · {terms}"
         titles = [style.case_of(case) for case in CASES]
         drawings.append(
-            Drawing(f"eta-{workload.name}", grid_of_cases(results, groups, titles, title, caption))
+            Drawing(f"eta-{workload.name}", grid_of_cases(results, groups, titles, title, caption, log=True))
         )
     return drawings
 

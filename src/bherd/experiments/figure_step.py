@@ -18,7 +18,7 @@ from bherd.experiments.grid import (
     plain_at_same_step,
     with_selector,
 )
-from bherd.experiments.panels import draw_lines, finish, limit_loss, sheet, styled
+from bherd.experiments.panels import draw_lines, finish, head, limit_loss, sheet, styled
 from bherd.experiments.results import Results
 from bherd.experiments.scales import Scale
 
@@ -71,7 +71,7 @@ def _sheet(results: Results, case: Case) -> Drawing:
         ]
         draw_lines(axes[0][column], results, lines, "loss")
         limit_loss([axes[0][column]], results, lines)
-        axes[0][column].set_title(f"α = {alpha:g}", fontsize=9)
+        head(axes[0][column], f"α = {alpha:g}", results, lines)
         axes[0][column].set_xlabel("round")
         _forest(axes[1][column], results, case, alpha)
     shown = [c for alpha in ALPHAS for step in STEPS for c in group(results.scale, case, alpha, step)]

@@ -11,6 +11,7 @@ from bherd.experiments.claims_sweeps import sweep_claims
 from bherd.experiments.claims_within import inner_claims
 from bherd.experiments.figure_step import ALPHAS, group
 from bherd.experiments.grid import CASES, STEPS
+from bherd.experiments.rates import rate_table
 from bherd.experiments.results import SCALE_FILE, Results, read_results
 from bherd.experiments.scales import ETAS, SCALE_NAMES
 from bherd.experiments.statistics import SETTLED
@@ -53,6 +54,7 @@ def write_page(page: Path, root: Path) -> list[Judged]:
         verdict_table(rows),
         "## What the choice of gradients buys",
         *(selection_table(results) for results in everything[:1]),
+        *rate_section(everything),
         "## The rules",
         RULES.strip(),
         "## The scales",
@@ -142,6 +144,19 @@ def selection_table(results: Results) -> str:
                     f"| {percent(results.compare(bherd, reverse))} |"
                 )
     return "\n".join(lines)
+
+
+def rate_section(everything: Sequence[Results]) -> list[str]:
+    """What smaller rates change on the CNN, where that was run."""
+    found = [table for results in everything if (table := rate_table(results))]
+    if not found:
+        return []
+    return [
+        "## The CNN at smaller learning rates",
+        "The verdicts on the CNN are at the largest rate at which FedAvg is stable, one for all methods. "
+        "Here are the areas under the loss curves at that rate and at the two below it.",
+        *found,
+    ]
 
 
 def scale_table(everything: Sequence[Results]) -> str:

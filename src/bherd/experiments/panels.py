@@ -4,10 +4,12 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
+
 from bherd.experiments import style
 from bherd.experiments.experiment import Drawing
 from bherd.experiments.grid import CASES, Case, Curve
-from bherd.experiments.results import Results
+from bherd.experiments.results import Results, Trajectory
 from bherd.experiments.scales import Workload
 from bherd.experiments.tables import Column
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 Quantity = Literal["loss", "accuracy"]
 BAND_POINTS = 80
 """About so many points of a band are drawn: more would only make the files larger."""
-CLEAR, FAINT, FEW_SEEDS = 0.18, 0.05, 5
+CLEAR, FAINT, FEW_SEEDS = 0.18, 0.05, 10
 """How dense a band is; with fewer seeds it is so wide that it must be faint for the curves to be seen."""
 LABELS: dict[Quantity, str] = {"loss": "training loss", "accuracy": "test accuracy (%)"}
 
@@ -75,7 +77,7 @@ def draw_lines(axes: "Axes", results: Results, lines: Sequence[Line], quantity: 
             marker=line.marker or None,
             markersize=4,
             markevery=(number * spacing // max(1, len(lines)), spacing),
-            label=_label(results, line),
+            label=line.label,
             zorder=line.layer,
         )
         few = results.configurations[line.curve.key].n < FEW_SEEDS
@@ -116,11 +118,7 @@ def draw_band(
 
 def _limit_accuracy(axes: "Axes", results: Results, lines: Sequence[Line]) -> None:
     """Leave out the first rounds' climb, and what bands of few seeds have beyond 0 and 100."""
-    means = [
-        found.accuracy.mean
-        for line in lines
-        if (found := results.trajectories.get(line.curve.key)) is not None and len(found.rounds)
-    ]
+    means = [found.accuracy.mean for found in _trajectories(results, lines)]
     if means:
         low = 100 * min(float(mean[len(mean) // 20 :].min()) for mean in means)
         high = 100 * max(float(mean.max()) for mean in means)
@@ -128,23 +126,56 @@ def _limit_accuracy(axes: "Axes", results: Results, lines: Sequence[Line]) -> No
         axes.set_ylim(max(0.0, low - room), min(100.0, high + room))
 
 
-def _label(results: Results, line: Line) -> str:
-    row = results.configurations[line.curve.key]
-    return f"{line.label} ({row.diverged} of {row.n} diverged)" if row.diverged else line.label
+def head(axes: "Axes", title: str, results: Results, lines: Sequence[Line]) -> None:
+    """The title of a column of panels and, below it, which of its runs diverged."""
+    rows = [(line.label, results.configurations.get(line.curve.key)) for line in lines]
+    lost = [f"{label}: {row.diverged} of {row.n} diverged" for label, row in rows if row and row.diverged]
+    axes.set_title(title, fontsize=9)
+    if lost:
+        axes.set_title(title, fontsize=9, pad=6 + 8 * len(lost))
+        axes.annotate(
+            "\n".join(lost),
+            (0.5, 1.0),
+            (0, 3),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=6.5,
+            color="#444444",
+        )
+
+
+def _trajectories(results: Results, lines: Sequence[Line]) -> list[Trajectory]:
+    """Those of the curves that have any round to show."""
+    found = [results.trajectories.get(line.curve.key) for line in lines]
+    return [one for one in found if one is not None and len(one.rounds)]
 
 
 def limit_loss(panels: "Sequence[Axes]", results: Results, lines: Sequence[Line], room: float = 1.6) -> None:
     """One scale for the panels, that a curve which runs away does not flatten the others."""
-    ends, starts = [], []
-    for line in lines:
-        found = results.trajectories.get(line.curve.key)
-        if found is not None and len(found.rounds):
-            ends.append(float(found.loss.mean.min()))
-            starts.append(float(found.loss.mean[0]))
-    if ends:
-        low, high = min(ends), max(min(max(starts), 1.5 * statistics.median(starts)), room * min(ends))
+    means = [found.loss.mean for found in _trajectories(results, lines)]
+    if means:
+        low = min(float(mean.min()) for mean in means)
+        starts = [float(mean[0]) for mean in means]
+        high = max(min(max(starts), 1.5 * statistics.median(starts)), room * low)
         for axes in panels:
             axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+
+
+def log_loss(axes: "Axes", means: Sequence[Column]) -> None:
+    """A logarithmic scale that shows all of these losses, those of runs that run away as well."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    axes.set_yscale("log")
+    finite = np.concatenate([mean[np.isfinite(mean)] for mean in means]) if means else np.array([])
+    if len(finite):
+        low, high = 0.8 * float(finite.min()), 1.25 * float(finite.max())
+        axes.set_ylim(low, high)
+        subs = (1.0, 3.0) if high < 1000 * low else (1.0,)
+        axes.yaxis.set_major_locator(LogLocator(subs=subs))
+        axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter("{x:g}")
 
 
 def finish(figure: "Figure", panels: "Sequence[Axes]", title: str, caption: str, columns: int = 3) -> None:
@@ -173,16 +204,25 @@ def finish(figure: "Figure", panels: "Sequence[Axes]", title: str, caption: str,
 
 
 def grid_of_cases(
-    results: Results, lines: Sequence[Sequence[Line]], titles: Sequence[str], title: str, caption: str
+    results: Results,
+    lines: Sequence[Sequence[Line]],
+    titles: Sequence[str],
+    title: str,
+    caption: str,
+    *,
+    log: bool = False,
 ) -> "Figure":
-    """Two rows, loss and accuracy; a column for each group of lines."""
+    """Two rows, loss and accuracy; a column for each group of lines. `log`: losses by their logarithm."""
     figure, axes = sheet(2, len(lines))
     for column, group in enumerate(lines):
         draw_lines(axes[0][column], results, group, "loss")
         draw_lines(axes[1][column], results, group, "accuracy")
-        axes[0][column].set_title(titles[column], fontsize=9)
+        head(axes[0][column], titles[column], results, group)
         axes[1][column].set_xlabel("round")
-        limit_loss([axes[0][column]], results, group)
+        if log:
+            log_loss(axes[0][column], [one.loss.mean for one in _trajectories(results, group)])
+        else:
+            limit_loss([axes[0][column]], results, group)
     finish(figure, [one for row in axes for one in row], title, caption)
     return figure
 
@@ -203,4 +243,5 @@ def draw_cases(
     lines = [[styled(curve) for curve in group] for group in groups]
     titles = [style.case_of(case) for case in CASES]
     title = f"{title} · {results.terms(workload, every)}"
-    return [Drawing(f"{name}-{workload.name}", grid_of_cases(results, lines, titles, title, caption))]
+    figure = grid_of_cases(results, lines, titles, title, caption, log=workload.model == "cnn")
+    return [Drawing(f"{name}-{workload.name}", figure)]

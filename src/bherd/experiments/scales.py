@@ -69,6 +69,8 @@ class Scale:
 SCALE_NAMES = ("smoke", "quick", "paper")
 ETAS = (0.01, 0.03, 0.1, 0.2, 0.4)
 """The learning rates among which the CNN's is chosen: the largest at which FedAvg is stable."""
+LADDER = (0.003, *ETAS)
+"""Where the rates below the chosen one are found."""
 QUICK_CNN_LR = {"cnn-mnist": 0.1, "cnn-cifar10": 0.03}
 """Of ETAS; `bherd reproduce eta --scale quick` shows what the rule says, and the page prints both."""
 

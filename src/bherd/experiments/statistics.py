@@ -29,14 +29,14 @@ class Interval(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A against B over the same seeds; differences are (A - B) / B unless said otherwise."""
+    """A against B over the same seeds; differences are A / B - 1 unless said otherwise."""
 
     n: int
     difference: Interval
     p: float
     effect: float
-    """Cohen's d of the paired differences; with unfinished runs, the share of seeds where A is smaller
-    less the share where it is larger."""
+    """Cohen's d of what is tested, for ratios their logarithms; with unfinished runs, the share of seeds
+    where A is smaller less the share where it is larger."""
     test: str
     """t: paired t-test; sign: sign test, where a run did not finish and its value is infinite."""
 
@@ -106,8 +106,10 @@ def exceeds(a: Floats, b: Floats, factor: float = 1.0) -> Comparison:
 
 
 def compare(a: Floats, b: Floats) -> Comparison:
-    """A paired comparison of two methods over the same seeds, in the same order.
+    """A paired comparison of two positive quantities over the same seeds, in the same order.
 
+    The mean, its interval and the test are those of log(A / B): so a ratio and its inverse count alike,
+    one seed in which A is a thousand times B does not hide the others, and no interval goes below -100%.
     A value that is infinite (the run diverged, or the target was never reached) counts as larger than
     every finite one, and equal to another infinite one.
     """
@@ -116,7 +118,10 @@ def compare(a: Floats, b: Floats) -> Comparison:
         return Comparison(0, Interval(math.nan, math.nan, math.nan), math.nan, math.nan, "none")
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         return _by_sign(a, b)
-    return _by_t((a - b) / np.abs(b))
+    if a.min() <= 0 or b.min() <= 0:
+        raise ValueError("only positive quantities have a ratio")
+    found = _by_t(np.log(a / b))
+    return found._replace(difference=Interval(*(math.expm1(value) for value in found.difference)))
 
 
 def _by_t(differences: Floats) -> Comparison:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from bherd.experiments import style
 from bherd.experiments.experiment import Drawing
 from bherd.experiments.grid import CASES, Case, Curve, Step, controlled, make_curve
-from bherd.experiments.panels import LABELS, Line, Quantity, draw_lines, finish, limit_loss, sheet
+from bherd.experiments.panels import LABELS, Line, Quantity, draw_lines, finish, head, limit_loss, sheet
 from bherd.experiments.results import Results
 from bherd.experiments.scales import Scale, Workload
 
@@ -68,8 +68,8 @@ def _sheet(sweep: Sweep, results: Results, workload: Workload, quantity: Quantit
             ]
             draw_lines(axes[row][column], results, lines, quantity)
             every += lines
+            head(axes[row][column], style.case_of(case) if row == 0 else "", results, lines)
             axes[row][column].set_ylabel(f"{ROWS[row]}\n{LABELS[quantity]}" if column == 0 else "")
-        axes[0][column].set_title(style.case_of(case), fontsize=9)
         panels = [axes[row][column] for row in range(len(ROWS))]
         if quantity == "loss":
             limit_loss(panels, results, every)

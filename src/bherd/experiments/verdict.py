@@ -16,9 +16,13 @@ Verdict = Literal[
 MARGIN = 0.01
 """A difference below one per cent of the area under the loss curve is no difference in practice."""
 LEVEL = 0.05
+TENFOLD = 900.0
+"""Differences that may be larger, in per cent, are printed as ratios."""
 RULES = """\
 - *Speed* is the area under the training-loss curve over all rounds (its mean height); smaller is faster.
-  Differences are relative, (A − B) / B, paired over the same seeds.
+  Differences are relative, A / B − 1, paired over the same seeds; their mean, interval and test are those of
+  log(A / B), so that a seed in which one of the two blows up does not hide the others. Where A may be ten
+  times B the ratio is printed: × 25 [3, 208] is a ratio of 25 with its interval.
 - *A is faster than B* if the mean difference is below −1% and the paired test has p < 0.05 (t-test; a sign
   test where a run diverged, which counts as larger than any finite value). A claim about three cases needs
   all three.
@@ -99,7 +103,7 @@ def is_beyond(found: Comparison) -> bool:
 
 
 def percent(found: Comparison) -> str:
-    """A relative difference for people: −12.3% [−12.6, −12.0]."""
+    """A relative difference for people: −12.3% [−12.6, −12.0], or × 25 [3.1, 202] if it may be tenfold."""
     if found.n == 0:
         return "–"
     mean, low, high = (100 * value for value in found.difference)
@@ -110,6 +114,11 @@ def percent(found: Comparison) -> str:
         return "diverged or worse in as many seeds as the other"
     if math.isnan(low):
         return f"{signed(mean)}%"
+    if max(mean, high) >= TENFOLD:
+        ratio, least, most = (
+            f"{x:.2g}" if x < 99.5 else f"{x:.0f}" for x in (1 + d for d in found.difference)
+        )
+        return f"× {ratio} [{least}, {most}]"
     return f"{signed(mean)}% [{signed(low)}, {signed(high)}]"
 
 
@@ -117,3 +126,7 @@ def signed(value: float) -> str:
     """A number with its sign and a real minus."""
     digits = 2 if abs(value) < 1 else 1 if abs(value) < 100 else 0
     return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def _short(value: float) -> str:
+    return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
