@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bherd.errors import DamagedFileError
-from bherd.experiments import claims, claims_sweeps, figure_3a, figure_3c, rates, tables
+from bherd.experiments import claims, claims_sweeps, figure_3a, figure_3c, figure_4e, rates, tables
 from bherd.experiments.collect import concentration
 from bherd.experiments.grid import CASES, STEPS, Curve, make_curve, with_selector
 from bherd.experiments.page import judge_claims
@@ -118,12 +118,46 @@ def test_alpha_01_shows_whether_its_controls_fail_too() -> None:
     keys = dict.fromkeys((curve.key for curve in [*curves, *random]), 1.0)
     row = claims_sweeps.alpha_fails(made_up(keys, lost=frozenset(curve.key for curve in random)))
     assert row.verdict == "does not hold"
-    assert row.control == "a random tenth: " + "; ".join(f"case {n}: 5 of 5 runs fail" for n in (1, 2, 3))
+    assert row.control == "a random share: " + "; ".join(f"case {n}: 5 of 5 runs fail" for n in (1, 2, 3))
 
 
 def test_best_batch_is_not_testable_without_all_sizes() -> None:
     some = {figure_3c.bherd(SVM, case, "equation", 10).key: 1.0 for case in CASES}
     assert claims_sweeps.best_batch(made_up(some)).verdict == "not testable at this scale"
+
+
+def batch_areas(best: tuple[int, int, int]) -> dict[str, float]:
+    """Areas that grow on both sides of the best batch size of each case, under both steps."""
+    sizes = SVM.batch_sizes
+    return {
+        figure_3c.bherd(SVM, case, step, size).key: 1.0 + 0.2 * abs(sizes.index(size) - sizes.index(least))
+        for case, least in zip(CASES, best, strict=True)
+        for step in STEPS
+        for size in sizes
+    }
+
+
+@pytest.mark.parametrize(
+    ("best", "verdict"),
+    [((10, 10, 50), "holds"), ((10, 10, 10), "does not hold"), ((10, 50, 50), "does not hold")],
+)
+def test_the_best_batch_is_the_papers(best: tuple[int, int, int], verdict: str) -> None:
+    row = claims_sweeps.best_batch(made_up(batch_areas(best)))
+    assert row.verdict == verdict
+    assert row.equation.text.startswith("from B to B (10, 50, 100, 500, 1000) case 1: +")
+    assert row.control == ""  # no control was run
+
+
+def test_reshuffling_is_measured_for_the_controls_too() -> None:
+    areas = {curve.key: 1.0 + 0.5 * curve.config.train.reshuffle for curve in figure_4e.curves(SCALE)}
+    for case in CASES:
+        for step in STEPS:
+            areas[figure_4e.bherd(SVM, case, step, reshuffle=True).key] = 1.0
+    row = claims_sweeps.reshuffling(made_up(areas))
+    assert row.verdict == "holds"
+    names = [part.partition(": case")[0] for part in row.control.split("]. ")]
+    assert names == ["all gradients", "a random share"]
+    assert row.control.count("+50.") + row.control.count("+49.") >= 6
 
 
 def test_grab_no_faster_holds_when_it_is_equal() -> None:

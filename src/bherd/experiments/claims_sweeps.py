@@ -1,16 +1,42 @@
-"""The claims about the sweeps over α, E, B and N, and about reshuffling (figures 3a-3d, 4e)."""
+"""The claims about the sweeps over α, E, B and N, and about reshuffling (figures 3a-3d, 4e).
 
-from collections.abc import Sequence
+Each is measured for BHerd under both steps and then, in the same way, for its controls: all gradients
+and a random share, with the amplified step and BHerd's order. A trend that they show too is not BHerd's.
+"""
+
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-import numpy as np
-
-from bherd.experiments import figure_3a, figure_3b, figure_3c, figure_3d
+from bherd.experiments import figure_3a, figure_3b, figure_3c, figure_3d, figure_4e
 from bherd.experiments.claims import by_case, claim_row, rougher
-from bherd.experiments.grid import CASES, Curve, Step, controlled, make_curve
+from bherd.experiments.grid import CASES, Case, Curve, Step, make_curve, plain_at_same_step, with_selector
 from bherd.experiments.results import Results
+from bherd.experiments.scales import Workload
 from bherd.experiments.statistics import settled
-from bherd.experiments.verdict import NOT_RUN, Finding, Judged, is_equal, is_faster, signed
+from bherd.experiments.verdict import NOT_RUN, Finding, Judged, is_equal, is_faster, percent
+
+Sweep = Callable[[Workload, Case, Step, float], Curve]
+"""BHerd at a value of what the sweep is over."""
+At = Callable[[Case, float], Curve]
+"""A curve at such a value: BHerd's under one step, or a control's."""
+
+
+def beside_controls(results: Results, claim: str, bherd: Sweep, measure: Callable[[At], Finding]) -> Judged:
+    """Measure BHerd under both steps, and its controls at the amplified one."""
+    svm = results.scale.svm
+    controls: dict[str, At] = {
+        "all gradients": lambda case, value: plain_at_same_step(svm, bherd(svm, case, "amplified", value)),
+        "a random share": lambda case, value: with_selector(
+            svm, bherd(svm, case, "amplified", value), "random"
+        ),
+    }
+    found = {name: measure(at) for name, at in controls.items()}
+    return claim_row(
+        results,
+        claim,
+        lambda step: measure(lambda case, value: bherd(svm, case, step, value)),
+        ". ".join(f"{name}: {one.text}" for name, one in found.items() if one.met is not None),
+    )
 
 
 def chain(results: Results, series: Sequence[Sequence[Curve]]) -> Finding:
@@ -22,46 +48,8 @@ def chain(results: Results, series: Sequence[Sequence[Curve]]) -> Finding:
             return NOT_RUN
         met = met and all(map(is_faster, found))
         seeds += [one.n for one in found]
-        texts.append(f"case {number}: " + ", ".join(signed(100 * one.difference.mean) for one in found) + "%")
+        texts.append(f"case {number}: " + ", ".join(map(percent, found)))
     return Finding("step by step " + "; ".join(texts), met, min(seeds))
-
-
-def alpha_one(results: Results) -> Judged:
-    svm = results.scale.svm
-
-    def measure(step: Step) -> Finding:
-        found = [
-            results.compare(
-                figure_3a.bherd(svm, case, step, 1.0),
-                make_curve(svm, case, "fedavg"),
-            )
-            for case in CASES
-        ]
-        return by_case(found, is_equal)
-
-    return claim_row(results, "α = 1 equals FedAvg", measure)
-
-
-def alpha_faster(results: Results) -> Judged:
-    svm, values = results.scale.svm, (1.0, 0.7, 0.5, 0.3)
-    return claim_row(
-        results,
-        "α from 1 down to 0.3: ever faster",
-        lambda step: chain(results, [[figure_3a.bherd(svm, c, step, v) for v in values] for c in CASES]),
-    )
-
-
-def alpha_fails(results: Results) -> Judged:
-    svm = results.scale.svm
-    beside = [controlled(svm, figure_3a.bherd(svm, case, "amplified", 0.1)) for case in CASES]
-    _, plain, random = zip(*beside, strict=True)
-    controls = {"all gradients": failures(results, plain), "a random tenth": failures(results, random)}
-    return claim_row(
-        results,
-        "α = 0.1 fails to converge",
-        lambda step: failures(results, [figure_3a.bherd(svm, case, step, 0.1) for case in CASES]),
-        "; ".join(f"{name}: {found.text}" for name, found in controls.items() if found.met is not None),
-    )
 
 
 def failures(results: Results, curves: Sequence[Curve]) -> Finding:
@@ -78,93 +66,106 @@ def failures(results: Results, curves: Sequence[Curve]) -> Finding:
     return Finding("; ".join(texts), met, min(seeds))
 
 
-def epochs_faster(results: Results) -> Judged:
-    svm, values = results.scale.svm, (0.1, 0.5, 1.0, 1.5, 2.0)
-    return claim_row(
-        results,
-        "E from 0.1 up to 2: ever faster",
-        lambda step: chain(results, [[figure_3b.bherd(svm, c, step, v) for v in values] for c in CASES]),
-    )
-
-
-def epochs_oscillate(results: Results) -> Judged:
+def alpha_one(results: Results) -> Judged:
     svm = results.scale.svm
 
     def measure(step: Step) -> Finding:
         found = [
-            rougher(
-                results,
-                figure_3b.bherd(svm, case, step, 2.0),
-                figure_3b.bherd(svm, case, step, 1.0),
-                2.0,
-            )
+            results.compare(figure_3a.bherd(svm, case, step, 1.0), make_curve(svm, case, "fedavg"))
             for case in CASES
         ]
+        return by_case(found, is_equal)
+
+    return claim_row(results, "α = 1 equals FedAvg", measure)
+
+
+def alpha_faster(results: Results) -> Judged:
+    values = (1.0, 0.7, 0.5, 0.3)
+    return beside_controls(
+        results,
+        "α from 1 down to 0.3: ever faster",
+        figure_3a.bherd,
+        lambda at: chain(results, [[at(case, value) for value in values] for case in CASES]),
+    )
+
+
+def alpha_fails(results: Results) -> Judged:
+    return beside_controls(
+        results,
+        "α = 0.1 fails to converge",
+        figure_3a.bherd,
+        lambda at: failures(results, [at(case, 0.1) for case in CASES]),
+    )
+
+
+def epochs_faster(results: Results) -> Judged:
+    values = (0.1, 0.5, 1.0, 1.5, 2.0)
+    return beside_controls(
+        results,
+        "E from 0.1 up to 2: ever faster",
+        figure_3b.bherd,
+        lambda at: chain(results, [[at(case, value) for value in values] for case in CASES]),
+    )
+
+
+def epochs_oscillate(results: Results) -> Judged:
+    def measure(at: At) -> Finding:
+        found = [rougher(results, at(case, 2.0), at(case, 1.0), 2.0) for case in CASES]
         if any(one.met is None for one in found):
             return NOT_RUN
         text = "; ".join(f"case {number}: {one.text}" for number, one in enumerate(found, start=1))
         return Finding(text, all(one.met for one in found), min(one.n for one in found))
 
-    return claim_row(results, "E = 2 oscillates more than E = 1", measure)
+    return beside_controls(results, "E = 2 oscillates more than E = 1", figure_3b.bherd, measure)
 
 
 def best_batch(results: Results) -> Judged:
-    svm, wanted = results.scale.svm, (10, 10, 50)
+    sizes = results.scale.svm.batch_sizes
 
-    def measure(step: Step) -> Finding:
+    def measure(at: At) -> Finding:
         texts, met, seeds = [], True, []
-        for number, (case, best) in enumerate(zip(CASES, wanted, strict=True), start=1):
-            curves = [figure_3c.bherd(svm, case, step, b) for b in svm.batch_sizes]
-            if not results.has(*curves):
+        for number, (case, best) in enumerate(zip(CASES, (10, 10, 50), strict=True), start=1):
+            steps = [(at(case, before), at(case, after)) for before, after in pairwise(sizes)]
+            found = [results.compare(after, before) for before, after in steps]
+            if any(one.n == 0 for one in found):
                 return NOT_RUN
-            areas = [results.configurations[curve.key].area for curve in curves]
-            found = svm.batch_sizes[int(np.argmin(areas))]
-            above = [a for b, a in zip(svm.batch_sizes, areas, strict=True) if b >= best]
-            met = met and found == best and above == sorted(above)
-            texts.append(f"case {number}: best B={found}")
-            seeds.append(min(results.configurations[curve.key].n for curve in curves))
-        return Finding("; ".join(texts), met, min(seeds))
+            turn = sizes.index(best) if best in sizes else 0
+            down, up = found[:turn], [results.compare(before, after) for before, after in steps[turn:]]
+            met = met and all(map(is_faster, [*down, *up]))
+            seeds += [one.n for one in found]
+            texts.append(f"case {number}: " + ", ".join(map(percent, found)))
+        return Finding(f"from B to B ({', '.join(map(str, sizes))}) " + "; ".join(texts), met, min(seeds))
 
-    return claim_row(results, "the best B is 10, 10, 50 in case 1-3, larger ones are slower", measure)
+    claim = "the best B is 10, 10, 50 in case 1-3, larger ones are slower"
+    return beside_controls(results, claim, figure_3c.bherd, measure)
 
 
 def few_clients(results: Results) -> Judged:
-    svm = results.scale.svm
-
-    def measure(step: Step) -> Finding:
+    def measure(at: At) -> Finding:
         texts, met, seeds = [], True, []
         for number, case in enumerate(CASES, start=1):
-            five = figure_3d.bherd(svm, case, step, 5)
-            found = [results.compare(figure_3d.bherd(svm, case, step, 1), five)]
-            found += [results.compare(five, figure_3d.bherd(svm, case, step, n)) for n in (10, 15, 20)]
+            found = [results.compare(at(case, 1), at(case, 5))]
+            found += [results.compare(at(case, 5), at(case, clients)) for clients in (10, 15, 20)]
             if any(one.n == 0 for one in found):
                 return NOT_RUN
             met = met and all(map(is_faster, found))
             seeds += [one.n for one in found]
-            differences = ", ".join(signed(100 * one.difference.mean) for one in found[1:])
             texts.append(
-                f"case {number}: 1 against 5 {signed(100 * found[0].difference.mean)}%, "
-                f"5 against 10, 15, 20 {differences}%"
+                f"case {number}: 1 against 5 {percent(found[0])}, "
+                f"5 against 10, 15, 20 {', '.join(map(percent, found[1:]))}"
             )
         return Finding("; ".join(texts), met, min(seeds))
 
-    return claim_row(results, "N = 1 is fastest, then N = 5", measure)
+    return beside_controls(results, "N = 1 is fastest, then N = 5", figure_3d.bherd, measure)
 
 
 def reshuffling(results: Results) -> Judged:
-    svm = results.scale.svm
-
-    def measure(step: Step) -> Finding:
-        found = [
-            results.compare(
-                make_curve(svm, case, "bherd-fedavg", step=step, reshuffle=True),
-                make_curve(svm, case, "bherd-fedavg", step=step),
-            )
-            for case in CASES
-        ]
-        return by_case(found, is_equal)
-
-    return claim_row(results, "reshuffling matters little", measure)
+    return beside_controls(
+        results,
+        "reshuffling matters little",
+        figure_4e.bherd,
+        lambda at: by_case([results.compare(at(case, True), at(case, False)) for case in CASES], is_equal),
+    )
 
 
 def sweep_claims(results: Results) -> list[Judged]:

@@ -1,57 +1,51 @@
-"""Figure 4e: BHerd with and without random reshuffling."""
+"""Figure 4e: BHerd with and without random reshuffling, and its controls likewise."""
 
 from bherd.experiments import style
 from bherd.experiments.experiment import Drawing, Experiment
-from bherd.experiments.grid import CASES, STEPS, Case, Curve, Step, make_curve
+from bherd.experiments.grid import CASES, STEPS, Case, Curve, Step, controlled, make_curve
 from bherd.experiments.panels import Line, grid_of_cases
 from bherd.experiments.results import Results
-from bherd.experiments.scales import Scale
+from bherd.experiments.scales import Scale, Workload
 
 CAPTION = (
-    "BHerd-FedAvg, α=0.5, mean and 95% band over seeds. Coloured: a new order of samples every "
-    "epoch; black dashes with marks: one order for the whole run."
+    "α=0.5, mean and 95% band over seeds. Coloured: a new order of samples every epoch; "
+    "black dashes with marks: one order for the whole run."
+)
+COLUMNS = (
+    "BHerd, equation step",
+    "BHerd, amplified step",
+    "all gradients, step × 2",
+    "random half, amplified step",
 )
 
 
-def pair(scale: Scale, case: Case, step: Step) -> tuple[Curve, Curve]:
-    """With and without reshuffling."""
-    return (
-        make_curve(scale.svm, case, "bherd-fedavg", step=step, reshuffle=True),
-        make_curve(scale.svm, case, "bherd-fedavg", step=step, reshuffle=False),
-    )
+def bherd(workload: Workload, case: Case, step: Step, reshuffle: float) -> Curve:
+    """BHerd-FedAvg with a new order every epoch, or with one order."""
+    return make_curve(workload, case, "bherd-fedavg", step=step, reshuffle=bool(reshuffle))
+
+
+def columns(scale: Scale, case: Case, reshuffle: bool) -> list[Curve]:
+    """A curve for each column: BHerd at both steps and the controls of the longer one."""
+    found = [bherd(scale.svm, case, step, reshuffle) for step in STEPS]
+    return [curve for one in found for curve in controlled(scale.svm, one)]
 
 
 def curves(scale: Scale) -> list[Curve]:
-    return [curve for case in CASES for step in STEPS for curve in pair(scale, case, step)]
+    return [c for case in CASES for reshuffle in (True, False) for c in columns(scale, case, reshuffle)]
 
 
 def draw(results: Results) -> list[Drawing]:
     if not any(results.has(curve) for curve in curves(results.scale)):
         return []
-    groups = []
-    for step in STEPS:
-        lines = []
-        for number, case in enumerate(CASES):
-            shuffled, fixed = pair(results.scale, case, step)
-            colour = style.SEQUENCE[number + 1]
-            name = style.case_of(case)
-            lines.append(Line(shuffled, f"{name}, reshuffled", colour, "", 2.8, "-", 3))
-            lines.append(
-                Line(
-                    fixed,
-                    f"{name}, fixed order",
-                    "#000000",
-                    style.SEQUENCE_MARKERS[number],
-                    1.0,
-                    (0, (4, 2)),
-                    4,
-                )
-            )
-        groups.append(lines)
+    groups: list[list[Line]] = [[] for _ in COLUMNS]
+    for number, case in enumerate(CASES):
+        colour, mark, name = style.SEQUENCE[number + 1], style.SEQUENCE_MARKERS[number], style.case_of(case)
+        for group, curve in zip(groups, columns(results.scale, case, True), strict=True):
+            group.append(Line(curve, f"{name}, reshuffled", colour, "", 2.8, "-", 3))
+        for group, curve in zip(groups, columns(results.scale, case, False), strict=True):
+            group.append(Line(curve, f"{name}, fixed order", "#000000", mark, 1.0, (0, (4, 2)), 4))
     title = f"4e · reshuffling · {results.terms(results.scale.svm, curves(results.scale))}"
-    figure = grid_of_cases(results, groups, [f"{step} step" for step in STEPS], title, CAPTION)
-    figure.set_size_inches(9.0, 5.6)
-    return [Drawing("4e", figure)]
+    return [Drawing("4e", grid_of_cases(results, groups, COLUMNS, title, CAPTION))]
 
 
 EXPERIMENT = Experiment("4e", "Reshuffling", curves, draw)
