@@ -11,10 +11,10 @@ WORKERS  ?= 2
 CHECKED  := $(wildcard src tests benchmarks examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow browser lint format bench bench-peers clean
+.PHONY: help setup demo test test-slow test-lowest browser lint format bench bench-peers clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP)  ## Make .venv with bherd (editable) and its tools, at the pinned versions
 
@@ -42,6 +42,15 @@ test-slow: setup browser  ## The tests marked slow, network, browser or deployme
 		echo "No test is marked slow, network, browser or deployment yet."; exit 0; \
 	fi; \
 	exit $$status
+
+LOWEST := .venv-lowest/bin/python
+
+# flwr wants newer releases than the lowest of ours. PyPI's torch of that age comes with CUDA: some gigabytes.
+test-lowest:  ## The quick tests with the oldest releases of the dependencies that pyproject.toml admits
+	$(PYTHON) -m venv .venv-lowest
+	$(LOWEST) -m pip install --disable-pip-version-check --quiet -c constraints-lowest.txt -e '.[tensorboard,mlflow,wandb]' \
+		pytest pytest-xdist hypothesis psutil pandas duckdb
+	$(LOWEST) -m pytest -n $(WORKERS) -m "not ($(MARKED))" --ignore-glob='tests/test_flower*'
 
 # Debian's and Ubuntu's package; elsewhere, any chromium on the PATH will do.
 browser:  ## Chromium for the tests of the report, if it is missing

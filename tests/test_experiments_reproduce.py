@@ -45,9 +45,8 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reproduce")
     said: list[str] = []
     assert reproduce(in_folder(folder), said.append) == []
-    assert (
-        "24 runs" in said[0]
-    )  # 3 cases x 2 steps x with and without reshuffling x 2 seeds; 4a is among them
+    # 3 cases x (BHerd at 2 steps + 2 controls) x with and without reshuffling x 2 seeds; 4a is among them
+    assert "48 runs" in said[0]
     return folder
 
 
@@ -55,7 +54,7 @@ def test_tables_figures_and_page_are_there(done: Path) -> None:
     out = done / "results" / "smoke"
     assert {path.name for path in (out / "figures").iterdir()} == {"4a.png", "4a.svg", "4e.png", "4e.svg"}
     results = read_results(out)
-    assert len(results.configurations) == 12
+    assert len(results.configurations) == 24
     assert all(row.n == 2 and row.diverged == 0 for row in results.configurations.values())
     curve = make_curve(results.scale.svm, "case1", "bherd-fedavg")
     assert len(results.heats[curve.key]) == 5

@@ -115,7 +115,7 @@ def write_partition(directory: Path, order: "list[Indices]") -> Mark:
     """partition.npz: `rows`, the dataset rows of all clients one after the other, and `sizes`."""
     content = io.BytesIO()
     sizes = np.array([len(rows) for rows in order], np.int64)
-    np.savez_compressed(content, allow_pickle=False, rows=np.concatenate(order), sizes=sizes)
+    np.savez_compressed(content, rows=np.concatenate(order), sizes=sizes)
     write_atomically(directory / PARTITION, content.getbuffer())
     return mark_of(content.getbuffer())
 
