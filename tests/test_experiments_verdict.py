@@ -5,12 +5,24 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from bherd.errors import DamagedFileError
-from bherd.experiments import claims, claims_sweeps, figure_3a, figure_3c, figure_4e, rates, tables
+from bherd.experiments import (
+    claims,
+    claims_sweeps,
+    figure_2a,
+    figure_3a,
+    figure_3c,
+    figure_4e,
+    rates,
+    tables,
+    targets,
+)
 from bherd.experiments.collect import concentration
 from bherd.experiments.grid import CASES, STEPS, Curve, make_curve, with_selector
 from bherd.experiments.page import judge_claims
@@ -255,3 +267,22 @@ def test_the_table_of_smaller_rates() -> None:
     assert lines[2].startswith("| CNN, 1 000 samples of MNIST | case 1 (IID) | 0.01 | −10.")
     assert [len(re.findall(r"\| −(?:10|9)\.\d% \[", line)) for line in lines[2:]] == [4] * 9
     assert rates.rate_table(made_up({})) == ""
+
+
+@pytest.mark.parametrize(
+    ("reached", "rounds", "text"),
+    [(10, 137.0, "137"), (8, 140.0, "140 (8 of 10)"), (2, math.inf, "– (2 of 10)")],
+)
+def test_rounds_to_a_target_for_people(reached: int, rounds: float, text: str) -> None:
+    row: Any = SimpleNamespace(n=10, reached_target=reached, rounds_to_target=rounds)
+    assert targets.rounds_cell(row) == text
+
+
+def test_the_table_of_targets_leaves_out_what_was_not_run() -> None:
+    row = SimpleNamespace(n=3, reached_target=3, rounds_to_target=7.0, target=0.9)
+    keys = [curve.key for curve in figure_2a.case_curves(SVM, "case2")]
+    results = replace(made_up({}), configurations=dict.fromkeys(keys, row))  # type: ignore[arg-type]
+    head, _, *lines = targets.target_table(results).splitlines()
+    assert "centralized" not in head
+    assert lines == [f"| {SVM.title} | case 2 (labels apart) | 90.0% |" + " 7 |" * 7]
+    assert targets.target_table(made_up({})) == ""

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from bherd.experiments import eta
+from bherd.experiments import eta, targets
 from bherd.experiments.claims import speed_claims
 from bherd.experiments.claims_sweeps import sweep_claims
 from bherd.experiments.claims_within import inner_claims
@@ -16,6 +16,7 @@ from bherd.experiments.results import SCALE_FILE, Results, read_results
 from bherd.experiments.scales import ETAS, SCALE_NAMES
 from bherd.experiments.statistics import SETTLED
 from bherd.experiments.style import case_of
+from bherd.experiments.targets import target_table
 from bherd.experiments.verdict import RULES, Judged, percent
 
 FIGURES = "figures"
@@ -54,6 +55,7 @@ def write_page(page: Path, root: Path) -> list[Judged]:
         verdict_table(rows),
         "## What the choice of gradients buys",
         *(selection_table(results) for results in everything[:1]),
+        *target_section(everything),
         *rate_section(everything),
         "## The rules",
         RULES.strip(),
@@ -144,6 +146,13 @@ def selection_table(results: Results) -> str:
                     f"| {percent(results.compare(bherd, reverse))} |"
                 )
     return "\n".join(lines)
+
+
+def target_section(everything: Sequence[Results]) -> list[str]:
+    """Rounds to a target accuracy, a table for each scale that has figure 2a."""
+    found = [(results.scale.name, table) for results in everything if (table := target_table(results))]
+    parts = [f"At the scale `{name}`:\n\n{table}" for name, table in found]
+    return ["## Rounds to a target accuracy", targets.INTRODUCTION, *parts] if parts else []
 
 
 def rate_section(everything: Sequence[Results]) -> list[str]:
