@@ -219,14 +219,20 @@ def test_the_largest_stable_rate(spoilt: dict[str, float] | None, chosen: float)
     workload = make_scale("quick", cifar=True).cnn_mnist
     good = {"diverged_at": 0, "tail_loss": 0.5, "best_loss": 0.5}
     runs = {
-        eta.fedavg(workload, case, rate).key: [SimpleNamespace(**good), SimpleNamespace(**good)]
+        eta.fedavg(workload, case, rate).key: [SimpleNamespace(seed=seed, **good) for seed in range(5)]
         for case in CASES
         for rate in ETAS
     }
     if spoilt:
-        runs[eta.fedavg(workload, "case3", 0.4).key][1] = SimpleNamespace(**good | spoilt)
-    results: Any = SimpleNamespace(runs=runs)
-    assert eta.largest_stable(results, workload) == chosen
+        runs[eta.fedavg(workload, "case3", 0.4).key][1] = SimpleNamespace(seed=1, **good | spoilt)
+        runs[eta.fedavg(workload, "case2", 0.2).key][3] = SimpleNamespace(seed=3, **good | spoilt)
+        runs[eta.fedavg(workload, "case2", workload.lr).key][4] = SimpleNamespace(seed=4, **good | spoilt)
+    results: Any = SimpleNamespace(runs=runs, scale=make_scale("quick", cifar=True))
+    assert eta.largest_stable(results, workload) == chosen  # the seeds after the third do not choose
+    assert eta.later_seeds(results, workload) == (5 if spoilt else 6, 6)
+    (note,) = eta.notes(results, workload)
+    assert f"is {chosen:g} of 0.01, 0.03, 0.1, 0.2, 0.4; used: 0.1. With the later seeds" in note
+    assert eta.notes(results, SVM) == []
     assert eta.largest_stable(SimpleNamespace(runs={}), workload) is None  # type: ignore[arg-type]
 
 

@@ -13,8 +13,7 @@ from bherd.experiments.figure_step import ALPHAS, group
 from bherd.experiments.grid import CASES, STEPS
 from bherd.experiments.rates import rate_table
 from bherd.experiments.results import SCALE_FILE, Results, read_results
-from bherd.experiments.scales import ETAS, SCALE_NAMES
-from bherd.experiments.statistics import SETTLED
+from bherd.experiments.scales import SCALE_NAMES
 from bherd.experiments.style import case_of
 from bherd.experiments.targets import target_table
 from bherd.experiments.verdict import RULES, Judged, percent
@@ -174,7 +173,7 @@ def scale_table(everything: Sequence[Results]) -> str:
         "| scale | problem | rounds | evaluated every | batch | η | curves | runs | diverged |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    notes = []
+    notes: list[str] = []
     for results in everything:
         for workload in results.scale.workloads:
             rows = [row for row in results.configurations.values() if row.workload == workload.name]
@@ -185,13 +184,7 @@ def scale_table(everything: Sequence[Results]) -> str:
                 f"| {workload.batch_size} | {workload.lr:g} | {len(rows)} | {sum(row.n for row in rows)} "
                 f"| {sum(row.diverged for row in rows)} |"
             )
-            chosen = eta.largest_stable(results, workload) if workload.model == "cnn" else None
-            if chosen is not None:
-                notes.append(
-                    f"- {workload.title}: the largest rate at which FedAvg is stable in all cases and seeds "
-                    f"(it ends within {SETTLED:g} of its lowest loss, and 5% below that of guessing) is "
-                    f"{chosen:g} of {', '.join(f'{value:g}' for value in ETAS)}; used: {workload.lr:g}."
-                )
+            notes += eta.notes(results, workload)
     return "\n".join(lines) + ("\n\n" + "\n".join(notes) if notes else "")
 
 

@@ -105,10 +105,10 @@ def _smoke(source: str, images: str) -> Scale:
 
 
 def _quick(source: str, images: str) -> Scale:
-    """Full MNIST for the SVM but fewer rounds and seeds; the CNN on parts of the data."""
+    """Full MNIST for the SVM but fewer rounds and seeds; the CNN on parts of the data, in three hours."""
     return Scale(
         "quick",
-        Workload("svm-mnist", "SVM, MNIST (60 000)", "svm", "mnist", 100, 100, 1e-4, 3),
+        Workload("svm-mnist", "SVM, MNIST (60 000)", "svm", "mnist", 100, 100, 1e-4, 5),
         Workload(
             "cnn-mnist",
             "CNN, 1 000 samples of MNIST",
@@ -117,7 +117,7 @@ def _quick(source: str, images: str) -> Scale:
             24,
             10,
             QUICK_CNN_LR["cnn-mnist"],
-            3,
+            5,
             eval_every=2,
         ),
         Workload(
@@ -128,7 +128,7 @@ def _quick(source: str, images: str) -> Scale:
             24,
             10,
             QUICK_CNN_LR["cnn-cifar10"],
-            3,
+            5,
             eval_every=2,
         ),
         conclusive=True,
