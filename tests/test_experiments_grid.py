@@ -1,25 +1,14 @@
 """Which runs the figures need, which of them are the same run, and their controls."""
 
-import re
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
 
 from bherd.errors import InputError
 from bherd.experiments import (
-    contrast,
-    eta,
     figure_3a,
-    figure_3c,
     figure_3d,
     figure_step,
-    panels,
-    rates,
-    style,
 )
 from bherd.experiments.catalogue import EXPERIMENTS, choose, curves_of
 from bherd.experiments.data import draw, write_subset
@@ -33,8 +22,7 @@ from bherd.experiments.grid import (
     unique,
     with_selector,
 )
-from bherd.experiments.results import Results
-from bherd.experiments.scales import ETAS, SCALE_NAMES, WORKLOADS, Subset, make_scale
+from bherd.experiments.scales import SCALE_NAMES, WORKLOADS, Subset, make_scale
 from bherd.selectors.herding import herding_order
 from bherd.selectors.reversed_herding import reversed_herding
 from bherd.tasks.datasets import load_dataset
@@ -186,125 +174,3 @@ def test_reversed_herding_keeps_the_end_of_the_order() -> None:
 def test_one_run_that_was_held_up_does_not_spoil_the_estimate() -> None:
     assert correction([], []) == 1.0
     assert correction([1.0, 2.0, 1.0], [1.5, 3.0, 3600.0]) == 1.5
-
-
-def test_a_saved_svg_is_short_and_the_same_picture(tmp_path: Path) -> None:
-    figure, ((axes,),) = panels.sheet(1, 1)
-    figure.set_layout_engine("none")  # which moves a little from one drawing to the next
-    axes.plot(np.sqrt(np.arange(50)), gid="the-line")
-    style.save_svg(figure, tmp_path / "short.svg")
-    figure.savefig(tmp_path / "long.svg", metadata={"Date": None})
-    found = []
-    for name in ("short.svg", "long.svg"):
-        text = (tmp_path / name).read_text(encoding="utf-8")
-        line = re.search(r'id="the-line">\s*<path d="([^"]*)"', text)
-        assert line
-        found.append([float(number) for number in re.findall(r"\d+\.?\d*", line[1])])
-    short, long = found
-    assert len(short) == len(long) == 100
-    assert np.abs(np.array(short) - long).max() < 0.01
-    assert (tmp_path / "short.svg").stat().st_size < (tmp_path / "long.svg").stat().st_size - 200
-
-
-@pytest.mark.parametrize(
-    ("spoilt", "chosen"),
-    [
-        (None, 0.4),
-        ({"diverged_at": 3}, 0.2),
-        ({"tail_loss": 0.56}, 0.2),
-        ({"tail_loss": 2.3, "best_loss": 2.29}, 0.2),  # calm, since it does nothing any more
-    ],
-)
-def test_the_largest_stable_rate(spoilt: dict[str, float] | None, chosen: float) -> None:
-    workload = make_scale("quick", cifar=True).cnn_mnist
-    good = {"diverged_at": 0, "tail_loss": 0.5, "best_loss": 0.5}
-    runs = {
-        eta.fedavg(workload, case, rate).key: [SimpleNamespace(seed=seed, **good) for seed in range(5)]
-        for case in CASES
-        for rate in ETAS
-    }
-    if spoilt:
-        runs[eta.fedavg(workload, "case3", 0.4).key][1] = SimpleNamespace(seed=1, **good | spoilt)
-        runs[eta.fedavg(workload, "case2", 0.2).key][3] = SimpleNamespace(seed=3, **good | spoilt)
-        runs[eta.fedavg(workload, "case2", workload.lr).key][4] = SimpleNamespace(seed=4, **good | spoilt)
-    results: Any = SimpleNamespace(runs=runs, scale=make_scale("quick", cifar=True))
-    assert eta.largest_stable(results, workload) == chosen  # the seeds after the third do not choose
-    assert eta.later_seeds(results, workload) == (5 if spoilt else 6, 6)
-    (note,) = eta.notes(results, workload)
-    assert f"is {chosen:g} of 0.01, 0.03, 0.1, 0.2, 0.4; used: 0.1. With the later seeds" in note
-    assert eta.notes(results, SVM) == []
-    assert eta.largest_stable(SimpleNamespace(runs={}), workload) is None  # type: ignore[arg-type]
-
-
-def test_captions_name_what_all_curves_share() -> None:
-    nothing: Any = SimpleNamespace(configurations={})
-    cnn = make_scale("quick", cifar=True).cnn_mnist
-    rates = [eta.fedavg(cnn, "case1", rate) for rate in ETAS]
-    terms = [
-        Results.terms(nothing, SVM, figure_3d.curves(PAPER)),
-        Results.terms(nothing, SVM, figure_3c.curves(PAPER)),
-        Results.terms(nothing, cnn, rates),
-    ]
-    assert ["B=" in text for text in terms] == [True, False, True]
-    assert ["eta" in text for text in terms] == [True, True, False]
-
-
-def test_a_panel_says_what_diverged_and_the_legend_has_a_method_once() -> None:
-    figure, (axes,) = panels.sheet(1, 2)
-    lines = [panels.styled(make_curve(SVM, case, "scaffold")) for case in ("case1", "case2")]
-    rows = {
-        lines[0].curve.key: SimpleNamespace(n=7, diverged=0),
-        lines[1].curve.key: SimpleNamespace(n=7, diverged=2),
-    }
-    results: Any = SimpleNamespace(configurations=rows)
-    for one, line in zip(axes, lines, strict=True):
-        one.plot([1, 2], label=line.label)
-        panels.head(one, line.curve.config.task.partition, results, [line])
-    panels.finish(figure, axes, "title", "caption")
-    assert [[text.get_text() for text in one.texts] for one in axes] == [
-        [],
-        ["SCAFFOLD, reshuffled: 2 of 7 diverged"],
-    ]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["SCAFFOLD, reshuffled"]
-
-
-@pytest.mark.parametrize("means", [[0.02, 3000.0], [2.29, 2.31], [1.0, np.inf]])
-def test_a_logarithmic_loss_shows_every_curve(means: list[float]) -> None:
-    figure, ((axes,),) = panels.sheet(1, 1)
-    axes.plot(means)
-    panels.log_loss(axes, [np.array(means)])
-    figure.canvas.draw()
-    low, high = axes.get_ylim()
-    assert axes.get_yscale() == "log"
-    assert low < min(means)
-    assert high > max(mean for mean in means if np.isfinite(mean))
-    ticks = [tick.get_text() for tick in axes.get_yticklabels()]
-    assert ticks
-    assert not any("10^" in text for text in ticks)
-
-
-def test_smaller_rates_share_their_runs_with_the_other_figures() -> None:
-    quick = make_scale("quick", cifar=True)
-    assert rates.rates(quick.cnn_mnist) == (0.01, 0.03, 0.1)
-    assert rates.rates(quick.cnn_cifar) == (0.003, 0.01, 0.03)
-    others = curves_of(choose(["2a", "eta"]), quick, ["cnn-mnist"])
-    keys = {curve.key for curve in others}
-    mine = [c for c in unique(rates.curves(quick)) if c.workload == "cnn-mnist"]
-    assert len(mine) == 3 * 3 * 5
-    assert sum(curve.key in keys for curve in mine) == 3 * 5 + 2 * 3  # all at 2a's rate, FedAvg at eta's
-    assert rates.curves(PAPER) == []
-
-
-def test_the_controls_of_a_smaller_rate_have_that_rate() -> None:
-    cnn = make_scale("quick", cifar=True).cnn_cifar
-    found = rates.rivals(cnn, "case3", 0.01)
-    assert {curve.config.train.lr for curve in found} == {0.01}
-    assert [curve.config.method.name for curve in found] == [
-        "fedavg",
-        "bherd-fedavg",
-        "bherd-fedavg",
-        "fedavg",
-        "random-fedavg",
-    ]
-    assert (found.longer.config.method.server_lr, found.longer.config.train.reshuffle) == (2.0, False)
-    assert contrast.rivals(cnn, found.amplified)[0] == found.fedavg
