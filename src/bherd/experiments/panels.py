@@ -1,5 +1,6 @@
 """The pieces that several figures are put together from."""
 
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -132,7 +133,7 @@ def head(axes: "Axes", title: str, results: Results, lines: Sequence[Line]) -> N
     lost = [f"{label}: {row.diverged} of {row.n} diverged" for label, row in rows if row and row.diverged]
     axes.set_title(title, fontsize=9)
     if lost:
-        axes.set_title(title, fontsize=9, pad=6 + 8 * len(lost))
+        axes.set_title(title, fontsize=9, pad=6 + 9 * len(lost))
         axes.annotate(
             "\n".join(lost),
             (0.5, 1.0),
@@ -172,7 +173,8 @@ def log_loss(axes: "Axes", means: Sequence[Column]) -> None:
     if len(finite):
         low, high = 0.8 * float(finite.min()), 1.25 * float(finite.max())
         axes.set_ylim(low, high)
-        subs = (1.0, 3.0) if high < 1000 * low else (1.0,)
+        decades = math.log10(high / low)
+        subs = (1.0, 2.0, 5.0) if decades < 1.5 else (1.0, 3.0) if decades < 3 else (1.0,)
         axes.yaxis.set_major_locator(LogLocator(subs=subs))
         axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter("{x:g}")
