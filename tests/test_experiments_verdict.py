@@ -138,6 +138,13 @@ def test_best_batch_is_not_testable_without_all_sizes() -> None:
     assert claims_sweeps.best_batch(made_up(some)).verdict == "not testable at this scale"
 
 
+def test_the_controls_of_a_sweep_over_alpha_start_from_all_gradients() -> None:
+    curves = [c for c in figure_3a.curves(SCALE) if c.config.method.alpha in (1.0, 0.7, 0.5, 0.3)]
+    row = claims_sweeps.alpha_faster(made_up({curve.key: curve.config.method.alpha for curve in curves}))
+    names = [part.partition(": step by step case 1")[0] for part in row.control.split("]. ")]
+    assert names == ["all gradients", "a random share"]
+
+
 def batch_areas(best: tuple[int, int, int]) -> dict[str, float]:
     """Areas that grow on both sides of the best batch size of each case, under both steps."""
     sizes = SVM.batch_sizes

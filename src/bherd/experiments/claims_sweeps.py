@@ -24,12 +24,16 @@ At = Callable[[Case, float], Curve]
 def beside_controls(results: Results, claim: str, bherd: Sweep, measure: Callable[[At], Finding]) -> Judged:
     """Measure BHerd under both steps, and its controls at the amplified one."""
     svm = results.scale.svm
-    controls: dict[str, At] = {
-        "all gradients": lambda case, value: plain_at_same_step(svm, bherd(svm, case, "amplified", value)),
-        "a random share": lambda case, value: with_selector(
-            svm, bherd(svm, case, "amplified", value), "random"
-        ),
-    }
+
+    def plain(case: Case, value: float) -> Curve:
+        return plain_at_same_step(svm, bherd(svm, case, "amplified", value))
+
+    def random(case: Case, value: float) -> Curve:
+        curve = bherd(svm, case, "amplified", value)
+        whole = curve.config.method.alpha == 1.0  # a share of all is all
+        return plain(case, value) if whole else with_selector(svm, curve, "random")
+
+    controls: dict[str, At] = {"all gradients": plain, "a random share": random}
     found = {name: measure(at) for name, at in controls.items()}
     return claim_row(
         results,
