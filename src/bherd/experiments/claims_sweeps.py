@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from bherd.experiments import figure_3a, figure_3b, figure_3c, figure_3d, figure_4e
 from bherd.experiments.claims import by_case, claim_row, rougher
-from bherd.experiments.grid import CASES, Case, Curve, Step, make_curve, plain_at_same_step, with_selector
+from bherd.experiments.grid import CASES, Beside, Case, Curve, Step, beside, make_curve
 from bherd.experiments.results import Results
 from bherd.experiments.scales import Workload
 from bherd.experiments.statistics import settled
@@ -25,16 +25,11 @@ def beside_controls(results: Results, claim: str, bherd: Sweep, measure: Callabl
     """Measure BHerd under both steps, and its controls at the amplified one."""
     svm = results.scale.svm
 
-    def plain(case: Case, value: float) -> Curve:
-        return plain_at_same_step(svm, bherd(svm, case, "amplified", value))
+    def at(one_of: Callable[[Beside], Curve]) -> At:
+        return lambda case, value: one_of(beside(svm, lambda step: bherd(svm, case, step, value)))
 
-    def random(case: Case, value: float) -> Curve:
-        curve = bherd(svm, case, "amplified", value)
-        whole = curve.config.method.alpha == 1.0  # a share of all is all
-        return plain(case, value) if whole else with_selector(svm, curve, "random")
-
-    controls: dict[str, At] = {"all gradients": plain, "a random share": random}
-    found = {name: measure(at) for name, at in controls.items()}
+    controls = {"all gradients": at(lambda four: four.plain), "a random share": at(lambda four: four.random)}
+    found = {name: measure(control) for name, control in controls.items()}
     return claim_row(
         results,
         claim,

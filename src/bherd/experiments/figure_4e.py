@@ -2,7 +2,7 @@
 
 from bherd.experiments import style
 from bherd.experiments.experiment import Drawing, Experiment
-from bherd.experiments.grid import CASES, STEPS, Case, Curve, Step, controlled, make_curve
+from bherd.experiments.grid import CASES, Beside, Case, Curve, Step, beside, make_curve
 from bherd.experiments.panels import Line, grid_of_cases
 from bherd.experiments.results import Results
 from bherd.experiments.scales import Scale, Workload
@@ -24,10 +24,9 @@ def bherd(workload: Workload, case: Case, step: Step, reshuffle: float) -> Curve
     return make_curve(workload, case, "bherd-fedavg", step=step, reshuffle=bool(reshuffle))
 
 
-def columns(scale: Scale, case: Case, reshuffle: bool) -> list[Curve]:
+def columns(scale: Scale, case: Case, reshuffle: bool) -> Beside:
     """A curve for each column: BHerd at both steps and the controls of the longer one."""
-    found = [bherd(scale.svm, case, step, reshuffle) for step in STEPS]
-    return [curve for one in found for curve in controlled(scale.svm, one)]
+    return beside(scale.svm, lambda step: bherd(scale.svm, case, step, reshuffle))
 
 
 def curves(scale: Scale) -> list[Curve]:

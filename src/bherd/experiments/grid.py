@@ -7,8 +7,9 @@ of a curve is a hash of what that form sets, so that a setting which bherd learn
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bherd.config import Config, MethodConfig, RunConfig, TaskConfig, TrainConfig, to_dict
 from bherd.experiments.scales import Workload, WorkloadName
@@ -49,6 +50,15 @@ class Curve:
     def seeded(self, seed: int) -> Config:
         """The run of this curve with a seed, which decides partition, orders, start and draws."""
         return replace(self.config, run=replace(self.config.run, seed=seed))
+
+
+class Beside(NamedTuple):
+    """BHerd at both steps, and its controls at the longer one."""
+
+    equation: Curve
+    amplified: Curve
+    plain: Curve
+    random: Curve
 
 
 def make_curve(
@@ -158,6 +168,15 @@ def controlled(workload: Workload, curve: Curve) -> list[Curve]:
     if curve.config.method.step == "equation":
         return [curve]
     return [curve, plain_at_same_step(workload, curve), with_selector(workload, curve, "random")]
+
+
+def beside(workload: Workload, bherd: Callable[[Step], Curve]) -> Beside:
+    """BHerd at both steps with the controls of the longer one, which with α = 1 are one: all is kept."""
+    equation, amplified = bherd("equation"), bherd("amplified")
+    plain = plain_at_same_step(workload, amplified)
+    whole = amplified.config.method.alpha == 1.0
+    random = plain if whole else with_selector(workload, amplified, "random")
+    return Beside(equation, amplified, plain, random)
 
 
 def unique(curves: list[Curve]) -> list[Curve]:

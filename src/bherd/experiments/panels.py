@@ -69,18 +69,8 @@ def draw_lines(axes: "Axes", results: Results, lines: Sequence[Line], quantity: 
         factor = 100.0 if quantity == "accuracy" else 1.0
         band = found.accuracy if quantity == "accuracy" else found.loss
         spacing = max(1, len(found.rounds) // 8)
-        axes.plot(
-            found.rounds,
-            factor * band.mean,
-            color=line.colour,
-            linestyle=line.dashes,
-            linewidth=line.width,
-            marker=line.marker or None,
-            markersize=4,
-            markevery=(number * spacing // max(1, len(lines)), spacing),
-            label=line.label,
-            zorder=line.layer,
-        )
+        marks = (number * spacing // max(1, len(lines)), spacing)
+        draw_line(axes, line, found.rounds, factor * band.mean, markevery=marks)
         few = results.configurations[line.curve.key].n < FEW_SEEDS
         draw_band(
             axes,
@@ -99,6 +89,29 @@ def draw_lines(axes: "Axes", results: Results, lines: Sequence[Line], quantity: 
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     if quantity == "accuracy":
         _limit_accuracy(axes, results, lines)
+
+
+def draw_line(
+    axes: "Axes",
+    line: Line,
+    x: Sequence[float] | Column,
+    y: Sequence[float] | Column,
+    *,
+    markevery: tuple[int, int] | None = None,
+) -> None:
+    """Values in a line's own look."""
+    axes.plot(
+        x,
+        y,
+        color=line.colour,
+        linestyle=line.dashes,
+        linewidth=line.width,
+        marker=line.marker or None,
+        markersize=4,
+        markevery=markevery,
+        label=line.label,
+        zorder=line.layer,
+    )
 
 
 def draw_band(
@@ -131,9 +144,8 @@ def head(axes: "Axes", title: str, results: Results, lines: Sequence[Line]) -> N
     """The title of a column of panels and, below it, which of its runs diverged."""
     rows = [(line.label, results.configurations.get(line.curve.key)) for line in lines]
     lost = [f"{label}: {row.diverged} of {row.n} diverged" for label, row in rows if row and row.diverged]
-    axes.set_title(title, fontsize=9)
+    axes.set_title(title, fontsize=9, pad=6 + 9 * len(lost))
     if lost:
-        axes.set_title(title, fontsize=9, pad=6 + 9 * len(lost))
         axes.annotate(
             "\n".join(lost),
             (0.5, 1.0),

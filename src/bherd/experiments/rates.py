@@ -13,8 +13,8 @@ import numpy as np
 from bherd.experiments import style
 from bherd.experiments.eta import workloads
 from bherd.experiments.experiment import Drawing, Experiment
-from bherd.experiments.grid import CASES, STEPS, Case, Curve, controlled, make_curve
-from bherd.experiments.panels import finish, head, log_loss, sheet, styled
+from bherd.experiments.grid import CASES, Case, Curve, beside, make_curve
+from bherd.experiments.panels import draw_line, finish, head, log_loss, sheet, styled
 from bherd.experiments.results import Results
 from bherd.experiments.scales import LADDER, Scale, Workload
 from bherd.experiments.statistics import Interval
@@ -48,8 +48,8 @@ def rates(workload: Workload) -> tuple[float, ...]:
 
 def rivals(workload: Workload, case: Case, rate: float) -> Rivals:
     """The curves at one rate."""
-    equation, amplified = (make_curve(workload, case, "bherd-fedavg", step=step, lr=rate) for step in STEPS)
-    return Rivals(make_curve(workload, case, "fedavg", lr=rate), equation, *controlled(workload, amplified))
+    four = beside(workload, lambda step: make_curve(workload, case, "bherd-fedavg", step=step, lr=rate))
+    return Rivals(make_curve(workload, case, "fedavg", lr=rate), *four)
 
 
 def curves(scale: Scale) -> list[Curve]:
@@ -99,17 +99,7 @@ def _over_rates(
         found = [quantity(results.configurations[across[place].key]) for place in places]
         mean, low, high = zip(*found, strict=True)
         x = [place + 0.06 * (number - 2) for place in places]
-        axes.plot(
-            x,
-            mean,
-            color=line.colour,
-            linestyle=line.dashes,
-            linewidth=line.width,
-            marker=line.marker or "s",
-            markersize=4,
-            label=line.label,
-            zorder=line.layer,
-        )
+        draw_line(axes, line._replace(marker=line.marker or "s"), x, mean)
         axes.vlines(x, low, high, color=line.colour, linewidth=1.0, zorder=line.layer - 0.5)
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from bherd.experiments import style
 from bherd.experiments.experiment import Drawing
-from bherd.experiments.grid import CASES, Case, Curve, Step, controlled, make_curve
+from bherd.experiments.grid import CASES, Beside, Case, Curve, Step, beside
 from bherd.experiments.panels import LABELS, Line, Quantity, draw_lines, finish, head, limit_loss, sheet
 from bherd.experiments.results import Results
 from bherd.experiments.scales import Scale, Workload
@@ -38,14 +38,9 @@ def sweep_curves(sweep: Sweep, scale: Scale) -> list[Curve]:
     ]
 
 
-def _rows(sweep: Sweep, workload: Workload, case: Case, value: float) -> list[Curve]:
-    """The four rows of the figure at one value. With α = 1 they are two runs."""
-    equation = sweep.bherd(workload, case, "equation", value)
-    amplified = sweep.bherd(workload, case, "amplified", value)
-    if amplified.config.method.alpha == 1.0:
-        plain = make_curve(workload, case, "fedavg", reshuffle=False)
-        return [equation, amplified, plain, plain]
-    return [equation, *controlled(workload, amplified)]
+def _rows(sweep: Sweep, workload: Workload, case: Case, value: float) -> Beside:
+    """The four rows of the figure at one value."""
+    return beside(workload, lambda step: sweep.bherd(workload, case, step, value))
 
 
 def sweep_draw(sweep: Sweep, results: Results) -> list[Drawing]:

@@ -115,9 +115,7 @@ def percent(found: Comparison) -> str:
     if math.isnan(low):
         return f"{signed(mean)}%"
     if max(mean, high) >= TENFOLD:
-        ratio, least, most = (
-            f"{x:.2g}" if x < 99.5 else f"{x:.0f}" for x in (1 + d for d in found.difference)
-        )
+        ratio, least, most = (_short(1 + value) for value in found.difference)
         return f"× {ratio} [{least}, {most}]"
     return f"{signed(mean)}% [{signed(low)}, {signed(high)}]"
 
