@@ -107,10 +107,7 @@ def _read_idx(known: KnownDataset, found: Found) -> Dataset:
 
 
 def _read_cifar(known: KnownDataset, found: Found) -> Dataset:
-    batches = [
-        cifar.read_binary_batch(path) if path.suffix == ".bin" else cifar.read_python_batch(path)
-        for path in found.files
-    ]
+    batches = [cifar.read_binary_batch(path) for path in found.files]
     return Dataset(
         name=known.name,
         x_train=np.concatenate([batch.images for batch in batches[:-1]]),

@@ -15,6 +15,7 @@ from bherd.tasks.datasets.idx import find_idx, unpacked_sha256
 from bherd.tasks.datasets.known import FASHION_MNIST, MNIST, KnownDataset
 
 ENVIRONMENT_VARIABLE = "BHERD_DATA"
+PICKLED = "cifar-10-batches-py"
 
 
 class Place(NamedTuple):
@@ -85,6 +86,8 @@ def search(known: KnownDataset, data_dir: str | Path | None = None) -> Search:
                 remark = f"the files in {folder} are those of {other}"
             elif files:
                 remark = f"{folder} lacks {', '.join(lacking)}"
+            elif (folder / PICKLED).is_dir():
+                remark = f"{folder / PICKLED} is the pickled form, which is never read; the binary form is"
         remarks.append(f"{place.root} ({place.why}): {remark}")
     return Search(None, tuple(remarks))
 
@@ -102,8 +105,7 @@ def _candidates(known: KnownDataset, root: Path) -> Iterator[Path]:
         if known.folder == ".":
             yield base
         else:
-            yield base / "cifar-10-batches-bin"
-            yield base / "cifar-10-batches-py"
+            yield base / known.folder
             yield base
 
 
@@ -123,10 +125,8 @@ def _files_in(folder: Path, known: KnownDataset) -> tuple[tuple[Path, ...], list
 def _find(folder: Path, name: str) -> Path | None:
     if not name.endswith(".bin"):
         return find_idx(folder, name)
-    for path in (folder / name, folder / name.removesuffix(".bin")):
-        if path.is_file():
-            return path
-    return None
+    path = folder / name
+    return path if path.is_file() else None
 
 
 def _namesake(known: KnownDataset, files: tuple[Path, ...]) -> str | None:

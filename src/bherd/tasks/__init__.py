@@ -1,0 +1,1 @@
+"""What is learnt, from which data: models, datasets, partitions, and the task that joins them."""
