@@ -160,7 +160,8 @@ class Federation:
     selector: str = "everything"
     """everything, herding, reversed, grab, or random, which asks `choose`"""
     alpha: Fraction = Fraction(1)
-    amplified: bool = False
+    step: str = "equation"
+    """equation, amplified or matched"""
     server_lr: float = 1.0
     choose: Callable[[int, int, int], Sequence[int]] | None = None
     """(round, client, steps) -> the steps that a random selector draws"""
@@ -216,7 +217,7 @@ class Federation:
         return exact_herding(fractions_of(trace), count)
 
     def _direction(self, p: list[float], traces: list[Floats], kept: list[list[int]]) -> Floats:
-        """Decisions 7 and 9."""
+        """Decisions 7, 9 and 11."""
         share, factor = float(self.alpha), float(self.epochs)
         if self.selector == "everything":
             share, factor = 1.0, 1.0
@@ -229,10 +230,12 @@ class Federation:
             effective = sum(a * len(trace) for a, trace in zip(p, traces, strict=True))
             for weight, g, k in zip(p, sums, kept, strict=True):
                 total += weight * g / len(k)
-            return factor * effective * total * (1 / share if self.amplified else 1.0)
+            if self.step == "matched":
+                return effective * total
+            return factor * effective * total * (1 / share if self.step == "amplified" else 1.0)
         for weight, g, k, trace in zip(p, sums, kept, traces, strict=True):
-            total += weight * g * (len(trace) / len(k) if self.amplified else 1.0)
-        return factor / share * total
+            total += weight * g * (1.0 if self.step == "equation" else len(trace) / len(k))
+        return total if self.step == "matched" else factor / share * total
 
     def _move_control_variates(
         self, clients: Sequence[int], traces: list[Floats], kept: list[list[int]]

@@ -37,7 +37,7 @@ from tiny import CATALOGUE, CLASSES, SIZES, federate, tiny_dataset, tiny_task
 
 every_combination = pytest.mark.parametrize("name", CATALOGUE)
 every_method = pytest.mark.parametrize("name", METHOD_NAMES)
-every_step = pytest.mark.parametrize("step", ["equation", "amplified"])
+every_step = pytest.mark.parametrize("step", STEP_LENGTHS)
 
 
 def constant_loss(task: Task) -> Task:
@@ -176,6 +176,46 @@ def test_amplified_is_longer_by_one_over_alpha(name: str) -> None:
     torch.testing.assert_close(steps[1], steps[0] / share)
 
 
+matched = pytest.mark.parametrize("name", [name for name in CATALOGUE if name.endswith("-matched")])
+
+
+@matched
+@pytest.mark.parametrize("epochs", [0.5, 1.0, 3.0])
+def test_the_matched_step_has_fedavg_s_length_whatever_was_kept(name: str, epochs: float) -> None:
+    """Where all gradients are one vector v, FedAvg goes sum p_i tau_i v: here 1/10 x 1 + 9/10 x 7 = 6.4."""
+    vector = torch.tensor([1.0, -2.0], dtype=torch.float64)
+    for kept in ((1, 1), (1, 4), (1, 7)):
+        steps = (1, 7)
+        reports = [
+            Report(i, weight, steps[i], kept[i], kept[i] * vector) for i, weight in enumerate((10.0, 90.0))
+        ]
+        step = aggregate(CATALOGUE[name], torch.zeros_like(vector), reports, local_lr=1.0, epochs=epochs)
+        torch.testing.assert_close(step, -6.4 * vector, rtol=1e-14, atol=0)
+
+
+@matched
+def test_the_matched_step_of_everything_is_the_plain_method_to_the_last_bit(name: str) -> None:
+    method = CATALOGUE[name]
+    whole = [report._replace(kept=report.steps) for report in fake_reports()]
+    rule = {"average": average, "nova": nova}[method.server.name]
+    plain = Method(method.correction, everything(), rule())
+    ends = [
+        aggregate(one, torch.ones(11, dtype=torch.float64), whole, local_lr=0.1, epochs=2.0)
+        for one in (method, plain)
+    ]
+    assert torch.equal(ends[0], ends[1])
+
+
+@pytest.mark.parametrize("prefix", ["bherd-", "random-", "reversed-", "grab-"])
+@pytest.mark.parametrize("base", ["fedavg", "fednova", "scaffold"])
+def test_with_one_step_a_client_the_matched_method_is_the_plain_one(prefix: str, base: str) -> None:
+    """Ten samples, batches of ten: nothing can be left out, and nothing is made up for."""
+    task = tiny_task("svm", [10, 10, 7])
+    share = {} if prefix == "grab-" else {"alpha": 0.5}
+    selecting = federate(task, methods.by_name(prefix + base, step="matched", **share))
+    assert torch.equal(selecting.params, federate(task, methods.by_name(base)).params)
+
+
 # --- against the oracle ----------------------------------------------------------------------
 
 
@@ -209,7 +249,7 @@ def oracle_of(
         base=base,
         selector=selector,
         alpha=Fraction(2, 5),
-        amplified=step == "amplified",
+        step=step,
         choose=choose if selector == "random" else None,
         visit=visit if reshuffle else None,
     )

@@ -1,4 +1,4 @@
-"""Decisions 7 to 10 on what the paper leaves open (the server's step and its state), by hand."""
+"""Decisions 7 to 11 on what the paper leaves open (the server's step and its state), by hand."""
 
 import pytest
 import torch
@@ -141,3 +141,35 @@ class TestDecision10GrabKeepsOne:
             for method in (method, methods.fedavg())
         ]
         assert torch.equal(ends[0], ends[1])
+
+
+class TestDecision11SmallClients:
+    """One step of client 0, four of client 1, shares 1/4 and 3/4, alpha = 0.5; every gradient is 1."""
+
+    SMALL = (Report(0, 10, 1, 1, torch.tensor([1.0])), Report(1, 30, 4, 2, torch.tensor([2.0])))
+
+    @pytest.mark.parametrize(
+        ("method", "step"),
+        [
+            # FedAvg would go 1/4 x 1 + 3/4 x 4 = 3.25; client 0 cannot leave anything out, so the
+            # equation's 1/alpha doubles what it sends: 2 (1/4 x 1 + 3/4 x 2) = 3.5
+            (methods.bherd_fedavg(0.5), 3.5),
+            (methods.bherd_fedavg(0.5, "matched"), 3.25),
+            (methods.bherd_scaffold(0.5, "matched"), 3.25),
+            (methods.random_fedavg(0.5, "matched"), 3.25),
+            (methods.bherd_fedavg(0.5, "amplified"), 6.5),
+            (methods.bherd_fedavg(0.5, "matched", server_lr=2.0), 6.5),
+            # GraB's alpha_t = 1/4 x 1 + 3/4 x 1/2 = 0.625: 1.75 / 0.625
+            (methods.grab_fedavg(), 2.8),
+            (methods.grab_fedavg("matched"), 3.25),
+            # tau_eff = 3.25, means of 1
+            (methods.bherd_fednova(0.5), 3.25),
+            (methods.bherd_fednova(0.5, "matched"), 3.25),
+        ],
+    )
+    def test_decision_11_steps(self, method: Method, step: float) -> None:
+        assert step_of(method, list(self.SMALL), epochs=1.0) == pytest.approx(step, rel=1e-6)
+
+    def test_decision_11_matched_has_no_factor_e(self) -> None:
+        for method in (methods.bherd_fedavg(0.5, "matched"), methods.bherd_fednova(0.5, "matched")):
+            assert step_of(method, list(self.SMALL), epochs=3.0) == pytest.approx(3.25, rel=1e-6)

@@ -32,6 +32,9 @@ def test_shares_sum_to_one() -> None:
         # tau / k is 2 for both: (10, -3), and E / alpha = 2 on top
         ("amplified", Gain(1.0, 0.5), [20.0, -6.0]),
         ("amplified", Gain(0.5, 0.5), [10.0, -3.0]),
+        # tau / k alone: neither E nor the nominal alpha, which is not the real one here
+        ("matched", Gain(1.0, 0.5), [10.0, -3.0]),
+        ("matched", Gain(3.0, 0.4), [10.0, -3.0]),
     ],
 )
 def test_average(step: StepLength, gain: Gain, expected: list[float]) -> None:
@@ -47,6 +50,9 @@ def test_average(step: StepLength, gain: Gain, expected: list[float]) -> None:
         ("equation", Gain(2.0, 0.5), [24.5, -5.25]),
         ("amplified", Gain(1.0, 0.5), [24.5, -5.25]),
         ("amplified", Gain(2.0, 0.25), [98.0, -21.0]),
+        # the means times tau_eff, whatever E and alpha are
+        ("matched", Gain(1.0, 0.5), [12.25, -2.625]),
+        ("matched", Gain(2.0, 0.25), [12.25, -2.625]),
     ],
 )
 def test_nova(step: StepLength, gain: Gain, expected: list[float]) -> None:

@@ -25,8 +25,8 @@ class MethodConfig:
     """One of the catalogue, see `bherd run --help`."""
     alpha: float = 0.5
     """Share of the local gradients that bherd-, random- and reversed- keep, in (0, 1]."""
-    step: Literal["equation", "amplified"] = "equation"
-    """Length of the server's step: as the paper's equation has it, or 1/alpha longer."""
+    step: Literal["equation", "amplified", "matched"] = "equation"
+    """Length of the server's step: as the paper's equation has it, 1/alpha longer, or FedAvg's."""
     server_lr: float = 1.0
     """Factor on the server's step."""
 

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-StepLength = Literal["equation", "amplified"]
-STEP_LENGTHS: tuple[StepLength, ...] = ("equation", "amplified")
+StepLength = Literal["equation", "amplified", "matched"]
+STEP_LENGTHS: tuple[StepLength, ...] = ("equation", "amplified", "matched")
 Indices = npt.NDArray[np.int64]
 
 

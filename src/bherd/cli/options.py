@@ -32,7 +32,7 @@ METHOD_FLAG = Flag("name", str, "NAME", "method, see `bherd list` (default: bher
 FLAGS: dict[str, tuple[Flag, ...]] = {
     "method": (
         Flag("alpha", float, "SHARE", "share of local gradients that bherd- and random- keep (0.5)"),
-        Flag("step", str, "LENGTH", "server step: equation (as written) or amplified (1/alpha longer)"),
+        Flag("step", str, "LENGTH", "server step: equation, amplified (1/alpha longer), matched (FedAvg's)"),
         Flag("server_lr", float, "RATE", "factor on the server's step (1)"),
     ),
     "task": (

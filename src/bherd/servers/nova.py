@@ -17,7 +17,10 @@ def nova(step: StepLength = "equation", server_lr: float = 1.0) -> Server:
 
         equation:   D = E tau_eff sum p_i g_i / k_i,         tau_eff = sum p_i tau_i
         amplified:  the same, 1 / alpha longer
+        matched:    D = tau_eff sum p_i g_i / k_i
 
+    `matched` is as long as FedNova's own step whatever was kept: there is no share to make up for,
+    since a mean does not shrink with the number of gradients in it, so only the factor E goes.
     A client with more steps does not weigh more than its samples do. Use it where clients differ in
     their number of steps; with equal steps and everything kept it is `average`.
     """
@@ -28,7 +31,8 @@ def nova(step: StepLength = "equation", server_lr: float = 1.0) -> Server:
         effective = sum(p * report.steps for p, report in zip(weights, reports, strict=True))
         total = sum((p / report.kept) * report.kept_sum for p, report in zip(weights, reports, strict=True))
         assert isinstance(total, Tensor)
-        length = 1.0 if step == "equation" else 1.0 / gain.share
-        return gain.epochs * length * effective * total
+        epochs = 1.0 if step == "matched" else gain.epochs
+        length = 1.0 / gain.share if step == "amplified" else 1.0
+        return epochs * length * effective * total
 
     return Server("nova", direction, server_lr)
