@@ -168,7 +168,7 @@ def test_the_best_batch_is_the_papers(best: tuple[int, int, int], verdict: str) 
 
 
 def test_reshuffling_is_measured_for_the_controls_too() -> None:
-    areas = {curve.key: 1.0 + 0.5 * curve.config.train.reshuffle for curve in figure_4e.curves(SCALE)}
+    areas = {curve.key: 1.0 + 0.5 * bool(curve.config.train.reshuffle) for curve in figure_4e.curves(SCALE)}
     for case in CASES:
         for step in STEPS:
             areas[figure_4e.bherd(SVM, case, step, reshuffle=True).key] = 1.0

@@ -85,7 +85,7 @@ def test_a_small_batch_is_not_divided() -> None:
         calls.append(len(inputs))
         return inner(inputs, *rest, **named)  # type: ignore[arg-type]
 
-    module._backward = counted  # type: ignore[method-assign,assignment]
+    module._backward = counted  # type: ignore[method-assign]
     for count in (8, 33):
         module._gradient(task.x_train[:count], task.y_train[:count], torch.zeros_like(module.flat), None)
     assert calls == [8, 16, 17]

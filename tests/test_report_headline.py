@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ def record(
     status: str = "complete",
     diverged_at: int | None = None,
     config: bherd.Config = CONFIG,
-    **changes: object,
+    **changes: Any,
 ) -> RunRecord:
     curve = Curve([10], [0.2], [0.3], [accuracy], [1.0], [100]) if accuracy is not None else Curve()
     return RunRecord(
@@ -43,7 +44,7 @@ def sentences(*runs: RunRecord) -> tuple[str, str]:
     return headline(task, runs)
 
 
-def seeds(accuracies: list[float], **changes: object) -> list[RunRecord]:
+def seeds(accuracies: list[float], **changes: Any) -> list[RunRecord]:
     return [record(value, seed=seed, **changes) for seed, value in enumerate(accuracies)]
 
 

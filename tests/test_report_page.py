@@ -25,7 +25,9 @@ def page(tmp_path: Path) -> str:
 
 
 def embedded(page: str) -> str:
-    return re.findall(r'<script type="application/json" id="report-data">(.*?)</script>', page, re.DOTALL)[0]
+    found = re.search(r'<script type="application/json" id="report-data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return found[1]
 
 
 def test_strings_survive_and_cannot_leave_their_place(page: str) -> None:

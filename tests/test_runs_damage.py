@@ -214,7 +214,7 @@ class Bomb:
         return exec, ("raise AssertionError('unpickled')",)
 
 
-@pytest.mark.parametrize("array", ["rows", "client_0"])
+@pytest.mark.parametrize("array", ["rows", "sizes"])
 def test_nothing_is_unpickled(stopped: Path, tmp_path: Path, array: str) -> None:
     """Not even from a partition whose hash nobody has recorded yet."""
     directory = Path(shutil.copytree(stopped, tmp_path / "run"))

@@ -86,8 +86,6 @@ def test_partition_and_model(tmp_path: Path) -> None:
         assert sorted(stored["rows"].tolist()) == list(range(120))
     order = prepare(config).task.order
     assert [rows.tolist() for rows in names.read_partition(directory)] == [rows.tolist() for rows in order]
-    np.savez(directory / names.PARTITION, **{f"client_{number}": rows for number, rows in enumerate(order)})
-    assert [rows.tolist() for rows in names.read_partition(directory)] == [rows.tolist() for rows in order]
     model = load_file(directory / names.MODEL)
     assert {name: tuple(t.shape) for name, t in model.items()} == {"weight": (1, 10), "bias": (1,)}
 

@@ -77,8 +77,8 @@ def test_disk_and_wide_enough_sketches_are_exact(
         assert torch.equal(other.params, exact.params)
     assert torch.allclose(other.params, exact.params, rtol=0, atol=1e-12)
     for one, two in zip(other.records, exact.records, strict=True):
-        distances = [[outcome.distance for outcome in record.outcomes] for record in (one, two)]
-        assert np.allclose(*distances, rtol=1e-9, atol=1e-12)
+        mine, exactly = ([outcome.distance for outcome in record.outcomes] for record in (one, two))
+        assert np.allclose(mine, exactly, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("store", STORES)

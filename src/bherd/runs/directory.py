@@ -125,8 +125,6 @@ def read_partition(directory: Path) -> "list[Indices]":
     path = directory / PARTITION
     try:
         with np.load(path, allow_pickle=False) as stored:
-            if "client_0" in stored.files:  # as it was written at first: an array for each client
-                return [stored[f"client_{client}"] for client in range(len(stored.files))]
             rows, sizes = stored["rows"], stored["sizes"]
             if sizes.sum() != len(rows):
                 raise ValueError(f"{len(rows)} rows for clients that hold {sizes.sum()}")
