@@ -115,13 +115,17 @@ class FlatModule:
         return loss.detach()
 
     def _laid_out(self, x: Tensor) -> Tensor:
-        """Images with the channels last, where the module does not mind."""
+        """Images with the channels last, where the module does not mind.
+
+        With one channel both layouts have the same memory, and torch calls it the first unless the strides
+        say otherwise.
+        """
         if not self.separable or x.ndim != 4:
             return x
         if x.shape[1] > 1:
             return x.contiguous(memory_format=torch.channels_last)
         count, _, height, width = x.shape
-        return x.as_strided((count, 1, height, width), (height * width, 1, width, 1))
+        return x.contiguous().as_strided((count, 1, height, width), (height * width, 1, width, 1))
 
     def _penalty(self) -> Tensor | float:
         if self.model.decay == 0.0:

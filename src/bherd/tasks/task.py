@@ -105,12 +105,13 @@ def _assemble(
     built.module.to(dtype=dtype, device=device)
 
     def inputs(x: np.ndarray) -> Tensor:
-        shaped = torch.from_numpy(x.reshape(len(x), -1) if built.flat_input else x)
+        plain = np.ascontiguousarray(x)  # torch reads no array that runs backwards
+        shaped = torch.from_numpy(plain.reshape(len(x), -1) if built.flat_input else plain)
         moved = shaped.to(device=device, dtype=dtype)
         return moved.div_(255) if x.dtype == np.uint8 else moved
 
     def targets(y: np.ndarray) -> Tensor:
-        encoded = built.encode(torch.from_numpy(y))
+        encoded = built.encode(torch.from_numpy(np.ascontiguousarray(y)))
         return encoded.to(device=device, dtype=dtype if encoded.is_floating_point() else None)
 
     return Task(
