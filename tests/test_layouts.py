@@ -128,9 +128,10 @@ def test_parameters_and_buffers_that_are_views() -> None:
 
     def module(x: Tensor) -> nn.Module:
         made = convolution(x)
-        made.to(memory_format=torch.channels_last)
-        last = made[-1]
+        first, last = made[0], made[-1]
+        assert isinstance(first, nn.Conv2d)
         assert isinstance(last, nn.Linear)
+        first.weight = nn.Parameter(first.weight.detach().contiguous(memory_format=torch.channels_last))
         last.weight = nn.Parameter(last.weight.detach().T.contiguous().T)
         return made
 
@@ -155,8 +156,13 @@ def test_a_dataset_of_views_is_dealt_as_it_shows() -> None:
         data.y_test[::-1],
         CLASSES,
     )
-    copied = flipped._replace(
-        **{name: np.ascontiguousarray(getattr(flipped, name)) for name in Dataset._fields[1:5]}
+    copied = Dataset(
+        "copied",
+        flipped.x_train.copy(order="C"),
+        np.ascontiguousarray(flipped.y_train),
+        flipped.x_test.copy(order="C"),
+        np.ascontiguousarray(flipped.y_test),
+        CLASSES,
     )
     for model in ("cnn", "logistic"):
         one, other = (build_task(given, model, "case1", 3, seed=0) for given in (flipped, copied))
