@@ -70,6 +70,8 @@ class Selector:
     """Whether the factor E of the paper's aggregation belongs to this selector."""
     keeps_everything: bool = False
     """True lets an engine sum the gradients as they come instead of storing them."""
+    count: Callable[[int], int] | None = None
+    """How many of tau gradients it keeps, where that is known before they are seen."""
 
     def gain(self, reports: Sequence[Report], epochs: float) -> Gain:
         """The factors by which the server's step makes up for the gradients that were left out."""

@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -12,9 +12,13 @@ from bherd.engines import Engine, Local, ReferenceEngine, SimulateEngine
 from bherd.errors import InputError
 from bherd.method import Method
 from bherd.rounds import Schedule
+from bherd.step_length import Step, measured_step, planned_step
 from bherd.stores import Store
 from bherd.tasks.datasets import load_dataset
 from bherd.tasks.task import Task, build_task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
@@ -29,6 +33,19 @@ class Session(NamedTuple):
     local: Local
     store: Store | None = None
     """Where gradients wait for their selection; None: in memory."""
+
+    def step(self) -> Step | None:
+        """What its clients will keep and how long its steps will be, where the selector knows."""
+        return planned_step(self.method, self._sizes(), self.local.batch_size, self.local.epochs)
+
+    def step_taken(self, clients: "pa.Table") -> dict[str, Any] | None:
+        """The same of the rows of clients.parquet, as the summary has it; None without a round."""
+        columns = (clients.column(name).to_numpy() for name in ("client", "steps", "kept"))
+        step = measured_step(self.method, self._sizes(), self.local.epochs, *columns)
+        return None if step is None else {**step._asdict(), "note": step.note}
+
+    def _sizes(self) -> list[int]:
+        return [self.task.size(client) for client in range(self.task.clients)]
 
     def engine(self) -> Engine:
         """The engine that the configuration asks for."""

@@ -1,5 +1,6 @@
 """`simulate`: a whole federation in memory, for use from Python."""
 
+import warnings
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any, NamedTuple
@@ -50,12 +51,17 @@ def simulate(
         method: a `Method` of your own, in place of the one that the configuration names.
         on_round: called with the record of each round.
 
+    Warns where clients cannot keep the share that was asked for, so that the step has another length.
+
     >>> from bherd import Config, methods
     >>> result = simulate(Config().replace(rounds=3, lr=0.01), method=methods.bherd_fedavg(0.5))
     >>> len(result.metrics)
     3
     """
     session = prepare(config or Config(), task=task, method=method)
+    step = session.step()
+    if step is not None and step.note is not None:
+        warnings.warn(step.note, stacklevel=2)
     state = start_state(session.task, session.method)
     metrics: list[dict[str, Any]] = []
     diverged_at = None

@@ -63,11 +63,24 @@ def execute(args: argparse.Namespace) -> int:
 
     check_new(out)
     session = prepare(config)
-    return follow(session.config, out, args, lambda on_round: start(session, out, on_round))
+    step = session.step()
+    note = None if step is None else step.note
+    return follow(session.config, out, args, lambda on_round: start(session, out, on_round), note=note)
 
 
-def follow(config: Config, out: Path, args: argparse.Namespace, work: Any) -> int:
-    """Do the work of a run with progress, say how it ended, and turn that into an exit code."""
+def follow(config: Config, out: Path, args: argparse.Namespace, work: Any, *, note: str | None = None) -> int:
+    """Do the work of a run with progress, say how it ended, and turn that into an exit code.
+
+    Args:
+        config: the run's configuration, resolved.
+        out: its directory.
+        args: the command's flags.
+        work: does the rounds and returns the summary; it is given what is to be told of each round.
+        note: what the user should know before the first round.
+
+    Returns:
+        The exit code.
+    """
     from bherd.callbacks import Callback, following, trackers
     from bherd.cli import EXIT_DIVERGED, EXIT_DONE, EXIT_INTERRUPTED
     from bherd.cli.progress import figures, reporter
@@ -75,6 +88,8 @@ def follow(config: Config, out: Path, args: argparse.Namespace, work: Any) -> in
     tracking = trackers(args.track)
     with reporter(config.train.rounds, quiet=args.quiet, as_json=args.json) as report:
         report.message(describe(config))
+        if note is not None:
+            report.message(f"note: {note}")
         try:
             with following([Callback(report.round), *tracking], config, out) as (on_round, keep):
                 summary = keep(work(on_round))

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from logging import INFO
+from logging import INFO, WARNING
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,11 @@ def run_federation(
         log(INFO, "round %d: %d clients%s", line["round"], line["clients"], shown)
 
     if not (directory / names.CONFIG).exists():
-        return start(prepare(config), directory, say, make_engine=engine)
+        session = prepare(config)
+        step = session.step()
+        if step is not None and step.note is not None:
+            log(WARNING, "%s", step.note)
+        return start(session, directory, say, make_engine=engine)
     _check_same(config, directory)
     return resume(directory, say, make_engine=engine)
 

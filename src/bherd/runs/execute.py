@@ -282,6 +282,7 @@ def _summary(
         "seconds": round(seconds, 3),
         "peak_memory_bytes": peak_bytes(),
         "method": dataclasses.asdict(session.config.method),
+        "step": session.step_taken(names.read_clients(directory)),
         "final": evaluated[-1] if evaluated else None,
     }
 

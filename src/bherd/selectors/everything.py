@@ -17,6 +17,7 @@ def everything() -> Selector:
         share=1.0,
         scales_with_epochs=False,
         keeps_everything=True,
+        count=int,
     )
 
 

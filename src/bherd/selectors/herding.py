@@ -5,6 +5,7 @@ Algorithm "Herding with Greedy Ordering"; the greedy order goes back to Welling 
 """
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,13 @@ def herding(alpha: float = 0.5) -> Selector:
         del stream
         return herding_order(trace, kept_count(alpha, len(trace)))
 
-    return Selector(name="herding", select=select, share=alpha, scales_with_epochs=True)
+    return Selector(
+        name="herding",
+        select=select,
+        share=alpha,
+        scales_with_epochs=True,
+        count=partial(kept_count, alpha),
+    )
 
 
 def herd(gradients: npt.ArrayLike | Tensor, alpha: float = 0.5) -> Indices:

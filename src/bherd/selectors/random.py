@@ -1,5 +1,7 @@
 """Keep a random share of the gradients: the control for every claim that a choice is a good one."""
 
+from functools import partial
+
 import numpy as np
 from torch import Tensor
 
@@ -20,4 +22,10 @@ def random_share(alpha: float = 0.5) -> Selector:
         order: Indices = stream.permutation(len(trace))
         return order[: kept_count(alpha, len(trace))]
 
-    return Selector(name="random", select=select, share=alpha, scales_with_epochs=True)
+    return Selector(
+        name="random",
+        select=select,
+        share=alpha,
+        scales_with_epochs=True,
+        count=partial(kept_count, alpha),
+    )

@@ -4,6 +4,8 @@ If the herd is beneficial because it lies close to the mean gradient, the share 
 throw away first ought to do visibly worse at the same step length. This selector is that share.
 """
 
+from functools import partial
+
 import numpy as np
 from torch import Tensor
 
@@ -26,4 +28,10 @@ def reversed_herding(alpha: float = 0.5) -> Selector:
         order = herding_order(trace, steps)
         return order[::-1][: kept_count(alpha, steps)].copy()
 
-    return Selector(name="reversed", select=select, share=alpha, scales_with_epochs=True)
+    return Selector(
+        name="reversed",
+        select=select,
+        share=alpha,
+        scales_with_epochs=True,
+        count=partial(kept_count, alpha),
+    )
