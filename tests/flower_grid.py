@@ -6,16 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from flwr.app import Context, Error, Message, RecordDict
+from flwr.app import ArrayRecord, Context, Error, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid
+from flwr.serverapp.strategy import Strategy
 from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
 from torch import Tensor, nn
 
 from bherd.config import Config
 from bherd.engines.base import State
-from bherd.flower import Rejection, Rules
+from bherd.flower import Rejection, Rules, codec
 from bherd.flower.client_app import app
 from bherd.flower.engine import FlowerEngine
 from bherd.flower.settings import flat_run_config
@@ -191,3 +192,14 @@ def reference(
             if history is not None:
                 history.append(state)
     return state
+
+
+def by_strategy(strategy: Strategy, config: Config, grid: MemoryGrid, rounds: int) -> Tensor:
+    model = prepare(config).task.model.module
+    result = strategy.start(grid, ArrayRecord(model.state_dict()), num_rounds=rounds)
+    params, _ = codec.decode_model(codec.layout_of(model), result.arrays)
+    return params
+
+
+def stock(**settings: int) -> dict[str, float]:
+    return {"fraction_evaluate": 0.0, "min_train_nodes": 3, "min_available_nodes": 3, **settings}

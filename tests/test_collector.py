@@ -1,4 +1,4 @@
-"""The collector: three lines in somebody's own loop do what a client of ours does."""
+"""The collector: two lines around somebody's own loop do what a client of ours does."""
 
 import copy
 
@@ -23,11 +23,18 @@ def small_model() -> nn.Module:
     return nn.Linear(3, 1, bias=False).double()
 
 
-def one_step(model: nn.Module, collector: bherd.Collector, value: float) -> None:
+def unit_sgd(model: nn.Module) -> torch.optim.Optimizer:
+    """Steps of exactly the gradient, if the numbers are small and whole."""
+    for parameter in model.parameters():
+        nn.init.zeros_(parameter)
+    return torch.optim.SGD(model.parameters(), lr=1.0)
+
+
+def one_step(model: nn.Module, optimizer: torch.optim.Optimizer, value: float) -> None:
     """A step whose gradient is (value, 0, 0)."""
     model.zero_grad()
     model(torch.tensor([[value, 0.0, 0.0]], dtype=torch.float64)).sum().backward()
-    collector.record()
+    optimizer.step()
 
 
 @pytest.mark.parametrize(
@@ -44,12 +51,11 @@ def test_a_loop_of_ones_own_gives_what_a_client_reports(selector: Selector) -> N
     model = copy.deepcopy(task.model.module)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     x, y = task.samples(1)
-    collector = bherd.Collector(model, selector=selector)
+    collector = bherd.Collector(model, optimizer, selector=selector)
     for start in range(0, 40, 10):
         optimizer.zero_grad()
         loss = functional.cross_entropy(model(x[start : start + 10]), y[start : start + 10])
         torch.autograd.backward(loss)  # loss.backward(), which has no types
-        collector.record()
         optimizer.step()
     assert len(collector) == 4
     update = collector.herd()
@@ -65,40 +71,45 @@ def test_a_loop_of_ones_own_gives_what_a_client_reports(selector: Selector) -> N
 
 def test_alpha_is_that_of_herd() -> None:
     model = small_model()
-    collector = bherd.Collector(model, alpha=0.5)
+    optimizer = unit_sgd(model)
+    collector = bherd.Collector(model, optimizer, alpha=0.5)
     for value in (0.0, 10.0, 4.0, 6.0):
-        one_step(model, collector, value)
+        one_step(model, optimizer, value)
     update = collector.herd()
     assert update.kept.tolist() == [2, 3]
     assert update.total.tolist() == [10.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("set_to_none", [True, False])
-def test_recorded_gradients_are_copies(set_to_none: bool) -> None:
+def test_recorded_steps_are_copies(set_to_none: bool) -> None:
     model = small_model()
-    collector = bherd.Collector(model, alpha=1.0)
-    one_step(model, collector, 5.0)
+    optimizer = unit_sgd(model)
+    collector = bherd.Collector(model, optimizer, alpha=1.0)
+    one_step(model, optimizer, 5.0)
     model.zero_grad(set_to_none=set_to_none)
     assert collector.herd().total.tolist() == [5.0, 0.0, 0.0]
 
 
 def test_herding_forgets_what_it_gave_back() -> None:
     model = small_model()
-    collector = bherd.Collector(model)
-    one_step(model, collector, 1.0)
+    optimizer = unit_sgd(model)
+    collector = bherd.Collector(model, optimizer)
+    one_step(model, optimizer, 1.0)
     assert len(collector) == 1
     collector.herd()
     assert len(collector) == 0
-    one_step(model, collector, 2.0)
+    nn.init.ones_(model.weight)  # the server's next model
+    one_step(model, optimizer, 2.0)
     assert collector.herd().total.tolist() == [2.0, 0.0, 0.0]
 
 
 def test_a_random_selector_draws_from_the_seed() -> None:
     def kept(seed: int) -> list[int]:
         model = small_model()
-        collector = bherd.Collector(model, selector=random_share(0.3), seed=seed)
+        optimizer = unit_sgd(model)
+        collector = bherd.Collector(model, optimizer, selector=random_share(0.3), seed=seed)
         for value in range(30):
-            one_step(model, collector, float(value))
+            one_step(model, optimizer, float(value))
         return [int(step) for step in collector.herd().kept]
 
     assert kept(1) == kept(1)
@@ -108,9 +119,10 @@ def test_a_random_selector_draws_from_the_seed() -> None:
 def test_frozen_and_unused_parameters() -> None:
     model = nn.ParameterDict({"used": torch.zeros(2), "idle": torch.zeros(3), "frozen": torch.zeros(4)})
     model["frozen"].requires_grad_(False)
-    collector = bherd.Collector(model, alpha=1.0)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    collector = bherd.Collector(model, optimizer, alpha=1.0)
     (model["used"] * torch.tensor([2.0, 3.0])).sum().backward()
-    collector.record()
+    optimizer.step()
     update = collector.herd()
     assert {name: value.tolist() for name, value in update.named.items()} == {
         "used": [2.0, 3.0],
@@ -118,22 +130,43 @@ def test_frozen_and_unused_parameters() -> None:
     }
 
 
-def test_recording_before_backward_is_an_error() -> None:
-    collector = bherd.Collector(small_model())
-    with pytest.raises(InputError, match=r"after loss.backward\(\)"):
-        collector.record()
-    with pytest.raises(InputError, match="nothing was recorded"):
-        collector.herd()
-
-
-def test_gradients_that_are_not_finite_are_an_error() -> None:
+def test_a_loop_without_steps_is_an_error() -> None:
     model = small_model()
-    collector = bherd.Collector(model)
-    one_step(model, collector, float("inf"))
+    with pytest.raises(InputError, match="no step was recorded"):
+        bherd.Collector(model, unit_sgd(model)).herd()
+
+
+def test_steps_that_are_not_finite_are_an_error() -> None:
+    model = small_model()
+    optimizer = unit_sgd(model)
+    collector = bherd.Collector(model, optimizer)
+    one_step(model, optimizer, float("inf"))
     with pytest.raises(InputError, match="diverged"):
         collector.herd()
 
 
 def test_a_bad_alpha_is_refused_at_once() -> None:
+    model = small_model()
     with pytest.raises(InputError, match="alpha"):
-        bherd.Collector(small_model(), alpha=0.0)
+        bherd.Collector(model, unit_sgd(model), alpha=0.0)
+
+
+def test_what_is_no_optimizer_of_the_model_is_refused_at_once() -> None:
+    model = small_model()
+    with pytest.raises(InputError, match=r"optimizer = float: must be a torch\.optim\.Optimizer"):
+        bherd.Collector(model, 0.5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="none of the model's trainable parameters"):
+        bherd.Collector(model, unit_sgd(small_model()))
+
+
+def test_a_forgotten_collector_records_no_more() -> None:
+    model = small_model()
+    optimizer = unit_sgd(model)
+    hooks = optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks
+    for _ in range(3):
+        collector = bherd.Collector(model, optimizer)
+        one_step(model, optimizer, 1.0)
+        assert collector.herd().steps == 1
+        assert [len(each) for each in hooks] == [1, 1]
+    del collector
+    assert [len(each) for each in hooks] == [0, 0]

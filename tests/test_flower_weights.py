@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from flwr.app import ArrayRecord, ConfigRecord, Context, Message, RecordDict
+from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.clientapp.mod import fixedclipping_mod
 from flwr.serverapp.strategy import (
@@ -18,34 +18,20 @@ from flwr.serverapp.strategy import (
     Krum,
     Strategy,
 )
-from torch import Tensor, nn
+from torch import Tensor
 
 from bherd import methods
-from bherd.collector import Collector
-from bherd.config import Config
 from bherd.errors import InputError
-from bherd.flower import FederationError, HerdStrategy, Rules, codec, sum_reply, weights_reply
+from bherd.flower import FederationError, HerdStrategy, Rules, codec
 from bherd.flower.client_app import train, who
 from bherd.flower.settings import check_weights_form
 from bherd.names import METHOD_NAMES
-from bherd.selectors import everything, grab
 from bherd.session import Session, prepare
-from flower_grid import FIRST_NODE, MemoryGrid, federate, node, nodes, tiny_config
+from flower_grid import FIRST_NODE, MemoryGrid, by_strategy, federate, node, nodes, stock, tiny_config
 
 WEIGHTS = Rules(wire="weights")
 SERVED = ["fedavg", "bherd-fedavg", "random-fedavg"]
 TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
-
-
-def by_strategy(strategy: Strategy, config: Config, grid: MemoryGrid, rounds: int) -> Tensor:
-    model = prepare(config).task.model.module
-    result = strategy.start(grid, ArrayRecord(model.state_dict()), num_rounds=rounds)
-    params, _ = codec.decode_model(codec.layout_of(model), result.arrays)
-    return params
-
-
-def stock(**settings: int) -> dict[str, float]:
-    return {"fraction_evaluate": 0.0, "min_train_nodes": 3, "min_available_nodes": 3, **settings}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -165,95 +151,3 @@ def test_a_client_refuses_a_method_that_the_weights_form_cannot_carry(tmp_path: 
     )
     (reply,) = grid.send_and_receive([Message(content, FIRST_NODE, "train")])
     assert "weights form cannot carry" in (reply.error.reason or "")
-
-
-# --- a loop of one's own -----------------------------------------------------------------------
-
-
-def own_loop(collector: Collector | None, model: nn.Module, x: Tensor, y: Tensor, lr: float) -> float:
-    """Plain SGD over batches of 10, as a Flower user writes it."""
-    optimizer = torch.optim.SGD(model.parameters(), lr=lr)
-    losses = []
-    for first in range(0, len(x) - 9, 10):
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(x[first : first + 10]), y[first : first + 10])
-        torch.autograd.backward(loss)
-        if collector is not None:
-            collector.record()
-        optimizer.step()
-        losses.append(loss.item())
-    return sum(losses) / len(losses)
-
-
-def app_of(config: Config, wire: str, alpha: float = 0.5) -> ClientApp:
-    """A user's ClientApp with the three lines."""
-    mine = ClientApp()
-    mine.query()(who)
-    task = prepare(config).task
-
-    @mine.train()
-    def _train(message: Message, context: Context) -> Message:
-        client = context.node_config["partition-id"]
-        assert isinstance(client, int)
-        model = prepare(config).task.model.module
-        model.load_state_dict(message.content.array_records["arrays"].to_torch_state_dict())
-        x, y = task.samples(client)
-        collector = Collector(model, alpha=alpha)
-        loss = own_loop(collector, model, x, y, config.train.lr)
-        if wire == "sum":
-            return sum_reply(message, collector, client=client, num_examples=len(x), loss=loss)
-        return weights_reply(message, collector, lr=config.train.lr, num_examples=len(x))
-
-    return mine
-
-
-@pytest.mark.parametrize("wire", ["sum", "weights"])
-@pytest.mark.parametrize("model", ["mlp", "user_models:batch_norm"])
-def test_three_lines_in_a_loop_of_ones_own(wire: str, model: str, tmp_path: Path) -> None:
-    config = tiny_config(tmp_path, name="bherd-fedavg", model=model, rounds=3, reshuffle=False)
-    mine = app_of(config, wire)
-    grid = MemoryGrid({FIRST_NODE - c: node(config, c, tmp_path, None, mine) for c in range(3)})
-    module = prepare(config).task.model.module
-    strategy: Strategy
-    if wire == "sum":
-        strategy = HerdStrategy(module, methods.bherd_fedavg(0.5), clients=3, local_lr=config.train.lr)
-    else:
-        strategy = FedAvg(**stock())  # type: ignore[arg-type]
-    params = by_strategy(strategy, config, grid, rounds=3)
-    expected = federate(config, MemoryGrid(nodes(config, tmp_path)))
-    torch.testing.assert_close(params, expected.params, rtol=0, atol=1e-12)
-
-
-def test_with_everything_kept_the_reply_is_the_trained_model(tmp_path: Path) -> None:
-    config = tiny_config(tmp_path, model="mlp")
-    task = prepare(config).task
-    model = task.model.module
-    MemoryGrid({})
-    asked = Message(RecordDict({"arrays": ArrayRecord(model.state_dict())}), 1, "train")
-    collector = Collector(model, selector=everything())
-    own_loop(collector, model, *task.samples(0), lr=0.05)
-    reply = weights_reply(asked, collector, lr=0.05, num_examples=7, metrics={"mine": 2.0})
-    record = reply.content.array_records["arrays"]
-    assert list(record) == list(model.state_dict())
-    for name, trained in model.state_dict().items():
-        np.testing.assert_allclose(record[name].numpy(), trained.numpy(), rtol=0, atol=1e-14)
-    metrics = reply.content.metric_records["metrics"]
-    assert (metrics["num-examples"], metrics["mine"]) == (7, 2.0)
-    assert metrics["steps"] == metrics["kept"] == len(task.samples(0)[0]) // 10
-
-
-def test_a_loop_of_ones_own_refuses_what_it_cannot_do(tmp_path: Path) -> None:
-    config = tiny_config(tmp_path, model="mlp")
-    model = prepare(config).task.model.module
-    MemoryGrid({})
-    layout = codec.layout_of(model)
-    flat = torch.cat([p.detach().reshape(-1) for p in model.parameters()])
-    scaffold = codec.encode_instruction(layout, codec.Instruction(1, flat, None, torch.zeros_like(flat)))
-    with pytest.raises(InputError, match="SCAFFOLD"):
-        sum_reply(Message(scaffold, 1, "train"), Collector(model), client=0, num_examples=1, loss=0.0)
-    plain = Message(RecordDict({"arrays": ArrayRecord(model.state_dict())}), 1, "train")
-    with pytest.raises(InputError, match="share that only the server can tell"):
-        weights_reply(plain, Collector(model, selector=grab()), lr=0.1, num_examples=1)
-    other = Message(RecordDict({"arrays": ArrayRecord(nn.Linear(2, 2).state_dict())}), 1, "train")
-    with pytest.raises(InputError, match=r"no array '0\.weight': server and client differ"):
-        weights_reply(other, Collector(model), lr=0.1, num_examples=1)

@@ -1,4 +1,4 @@
-"""One client's round, with three lines of bherd."""
+"""One client's round, with two lines of bherd."""
 
 import torch
 from flwr.app import Context, Message
@@ -20,13 +20,12 @@ def train(message: Message, context: Context) -> Message:
     model.load_state_dict(message.content["arrays"].to_torch_state_dict())
     lr, batch_size = float(settings["learning-rate"]), int(settings["batch-size"])
     optimizer = torch.optim.SGD(model.parameters(), lr=lr)
-    collector = Collector(model, alpha=0.5)
+    collector = Collector(model, optimizer, alpha=0.5)
     for first in range(0, len(x) - batch_size + 1, batch_size):
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(
             model(x[first : first + batch_size]), y[first : first + batch_size]
         )
         loss.backward()
-        collector.record()
         optimizer.step()
-    return weights_reply(message, collector, lr=lr, num_examples=len(x))
+    return weights_reply(message, collector, num_examples=len(x))

@@ -16,21 +16,20 @@ app.query()(who)  # tells the server which client sits on this node
 
 @app.train()
 def train(message: Message, context: Context) -> Message:
-    """Local SGD over this client's samples; the reply holds the sum of the gradients that were kept."""
+    """Local SGD over this client's samples; the reply holds the sum of the steps that were kept."""
     settings, client = context.run_config, int(context.node_config["partition-id"])
     x, y = samples_of(client, int(settings["num-clients"]), str(settings["partition"]))
     model = make_model()
     model.load_state_dict(message.content["arrays"].to_torch_state_dict())
     optimizer = torch.optim.SGD(model.parameters(), lr=float(settings["learning-rate"]))
     method = methods.by_name(str(settings["method"]), float(settings["alpha"]))
-    collector = Collector(model, selector=method.selector, seed=client)
+    collector = Collector(model, optimizer, selector=method.selector, seed=client)
     batch_size, losses = int(settings["batch-size"]), []
     for first in range(0, len(x) - batch_size + 1, batch_size):
         rows = slice(first, first + batch_size)
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(model(x[rows]), y[rows])
         loss.backward()
-        collector.record()
         optimizer.step()
         losses.append(loss.item())
     mean_loss = sum(losses) / len(losses)

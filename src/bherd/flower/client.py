@@ -72,6 +72,11 @@ def answer(message: Message, shard: Shard, wire: WireForm, folder: Path) -> Mess
     if wire == "weights":
         check_weights_form(shard.method)
     instruction = codec.decode_instruction(shard.layout, message.content)
+    if instruction.local_lr not in (None, shard.local.lr):
+        raise InputError(
+            f"this client's learning rate is {shard.local.lr:g}: must be the server's, "
+            f"{instruction.local_lr:g}. Start the run again with one configuration."
+        )
     try:
         outcome = _train(shard, instruction, folder)
     except (DivergedError, StateLostError) as error:

@@ -7,6 +7,7 @@ is noticed.
 """
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -33,6 +34,7 @@ EXAMPLES = "num-examples"
 SHARED = "bherd.shared"
 ACKNOWLEDGED = "bherd.acknowledged"
 FEDERATION = "bherd.federation"
+LOCAL_LR = "bherd.local-lr"
 KEPT_SUM = "bherd.kept-sum"
 EXTRA = "bherd.extra"
 BUFFERS = "bherd.buffers"
@@ -136,6 +138,8 @@ class Instruction(NamedTuple):
     """The last round of this client that counts; 0: none. Its own state of that round is the one to use."""
     federation: str = ""
     """Which federation this is, across restarts of the server."""
+    local_lr: float | None = None
+    """The learning rate in whose units the server takes a sum; None from a stock strategy."""
 
 
 def encode_instruction(
@@ -149,6 +153,8 @@ def encode_instruction(
             FEDERATION: instruction.federation,
         }
     )
+    if instruction.local_lr is not None:
+        config[LOCAL_LR] = instruction.local_lr
     content = RecordDict(
         {MODEL: encode_model(layout, instruction.params, instruction.buffers, rest), CONFIG: config}
     )
@@ -167,7 +173,11 @@ def decode_instruction(layout: Layout, content: RecordDict) -> Instruction:
     shared = None
     if STATE in content.array_records:
         shared = torch.from_numpy(np.array(content.array_records[STATE][SHARED].numpy()))
-    return Instruction(round, params, buffers, shared, acknowledged, str(config.get(FEDERATION, "")))
+    local_lr = config.get(LOCAL_LR)
+    if local_lr is not None and not (isinstance(local_lr, int | float) and 0 < local_lr < math.inf):
+        raise InputError(f"the server sent the learning rate {local_lr!r}, but a positive number is expected")
+    name = str(config.get(FEDERATION, ""))
+    return Instruction(round, params, buffers, shared, acknowledged, name, local_lr)
 
 
 def encode_answer(outcome: Outcome, round: int) -> RecordDict:

@@ -36,9 +36,8 @@ class FlowerEngine(Engine):
     ) -> None:
         task = session.task
         weights = {client: float(task.size(client)) for client in range(task.clients)}
-        terms = Terms(
-            name, session.method, layout_of(task.model.module), task.clients, rules, weights=weights
-        )
+        layout, local_lr = layout_of(task.model.module), session.local.lr
+        terms = Terms(name, session.method, layout, task.clients, local_lr, rules, weights=weights)
         self.federation = Federation(Post(grid, poll), terms, on_rejection)
         self._evaluator = SimulateEngine(task, session.method, session.local, session.config.run.workers)
 

@@ -30,6 +30,8 @@ class Terms:
     method: Method
     layout: Layout
     clients: int
+    local_lr: float
+    """The learning rate in whose units the server takes the clients' sums."""
     rules: Rules
     weights: dict[int, float] | None = None
     """The clients' numbers of samples, where the server knows them."""
@@ -72,6 +74,7 @@ class Federation:
                 state.shared if terms.method.correction.stateful else None,
                 0 if receipt is None else int(receipt[0]),
                 terms.name,
+                terms.local_lr,
             )
             content = codec.encode_instruction(terms.layout, instruction, terms.rest)
             letters.append((seat, Message(content, seat.node, MessageType.TRAIN, ttl=seconds)))

@@ -1,14 +1,14 @@
 """For a Flower ClientApp with a PyTorch loop of its own: the collector's update as a reply.
 
-collector = Collector(model, alpha=0.5)                                 # before the loop
-    collector.record()                                                  # after loss.backward()
-return weights_reply(message, collector, lr=0.01, num_examples=n)       # instead of Message(...)
+collector = Collector(model, optimizer, alpha=0.5)                      # before the loop
+return weights_reply(message, collector, num_examples=n)                # instead of Message(...)
 """
 
 from collections.abc import Mapping
 
 import torch
 from flwr.app import Array, ArrayRecord, Message, MetricRecord, RecordDict
+from torch import Tensor
 
 from bherd.client import Outcome
 from bherd.collector import Collector, Update
@@ -25,7 +25,6 @@ def weights_reply(
     message: Message,
     collector: Collector,
     *,
-    lr: float,
     num_examples: int,
     epochs: float = 1.0,
     metrics: Mapping[str, float] | None = None,
@@ -34,11 +33,13 @@ def weights_reply(
 
     Args:
         message: the server's message, with the model that local training began from.
-        collector: what recorded the gradients of every local step.
-        lr: the learning rate of the local steps (plain SGD).
+        collector: what recorded the local steps.
         num_examples: the number of this client's samples, its weight in the average.
         epochs: the number of local epochs, the factor E of the paper's aggregation.
         metrics: numbers of your own to send along; the same keys on every client.
+
+    Raises:
+        InputError: the method does not fit this form, or local training began from another model.
 
     Buffers, such as BatchNorm's statistics, are sent as the local training left them.
     """
@@ -49,9 +50,9 @@ def weights_reply(
     if others:
         raise InputError(f"the server sent {1 + len(others)} array records, but one, the model, is expected")
     start, _ = codec.decode_model(layout, asked)
-    update = collector.herd()
+    update = _herd_from(collector, start)
     report = _report(update, num_examples, client=0)
-    params = aggregate(method, start, [report], local_lr=lr, epochs=epochs)
+    params = aggregate(method, start, [report], local_lr=update.rate, epochs=epochs)
     arrays = codec.encode_model(layout, params, ravel_buffers(collector.model), rest=asked)
     ordered: dict[str, Array] = {name: arrays[name] for name in asked}
     numbers = {
@@ -67,24 +68,49 @@ def weights_reply(
 def sum_reply(
     message: Message, collector: Collector, *, client: int, num_examples: int, loss: float
 ) -> Message:
-    """A reply with the sum of the kept gradients, for `HerdStrategy`.
+    """A reply with the sum of the kept steps, for `HerdStrategy`.
 
-    `client` is the number of this client, its node's partition-id; `loss` is the mean of the batch
-    losses. It serves every method without a correction; SCAFFOLD changes the steps themselves and
-    needs bherd's own client.
+    It is sent in units of the server's learning rate, whatever the optimizer's own was, so that the
+    server moves by what the kept steps moved the local model. It serves every method without a
+    correction; SCAFFOLD changes the steps themselves and needs bherd's own client.
+
+    Args:
+        message: the server's message, with the model that local training began from.
+        collector: what recorded the local steps.
+        client: the number of this client, its node's partition-id.
+        num_examples: the number of this client's samples, its weight in the average.
+        loss: the mean of the batch losses.
+
+    Raises:
+        InputError: the method does not fit this form, or local training began from another model.
     """
-    round = message.content.config_records[codec.CONFIG][codec.ROUND]
-    if not isinstance(round, int):
-        raise InputError(f"the server sent round {round!r}, but a whole number is expected")
-    if codec.STATE in message.content.array_records:
+    layout = codec.layout_of(collector.model)
+    instruction = codec.decode_instruction(layout, message.content)
+    if instruction.shared is not None:
         raise InputError(
             "the server's method corrects every local step (SCAFFOLD), which a loop of your own does not "
             "do: use bherd.flower.client_app on the clients, or a method without a correction"
         )
+    if instruction.local_lr is None:
+        raise InputError("the server sent no learning rate: use HerdStrategy or bherd's ServerApp there")
+    update = _herd_from(collector, instruction.params)
+    report = _report(update, num_examples, client)
+    total = (report.kept_sum * (update.rate / instruction.local_lr)).to(layout.dtype)
+    report = report._replace(kept_sum=total, buffers=ravel_buffers(collector.model))
+    outcome = Outcome(report, total.new_zeros(0), update.kept, loss, 0.0, 0.0, 0.0)
+    return Message(codec.encode_answer(outcome, instruction.round), reply_to=message)
+
+
+def _herd_from(collector: Collector, start: Tensor) -> Update:
+    """The herded update of a round that began from the server's parameters."""
     update = collector.herd()
-    report = _report(update, num_examples, client)._replace(buffers=ravel_buffers(collector.model))
-    outcome = Outcome(report, report.kept_sum.new_zeros(0), update.kept, loss, 0.0, 0.0, 0.0)
-    return Message(codec.encode_answer(outcome, round), reply_to=message)
+    gap = float((update.start.to(start.device) - start).abs().max())
+    if gap != 0:
+        raise InputError(
+            f"local training began from another model than the server sent, {gap:.3g} away at most: must "
+            "be the same. Load the message's arrays into the model before the first step."
+        )
+    return update
 
 
 def _report(update: Update, num_examples: int, client: int) -> Report:

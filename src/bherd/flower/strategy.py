@@ -1,6 +1,7 @@
 """Any bherd method as a Flower strategy."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from logging import INFO
 from typing import final
 
@@ -57,7 +58,8 @@ class HerdStrategy(Strategy):
         self.rules = rules or Rules()
         self.state = _start(model, method)
         self.rejections: list[Rejection] = []
-        self._terms = Terms(name or new_name(), method, codec.layout_of(model), clients, self.rules)
+        layout = codec.layout_of(model)
+        self._terms = Terms(name or new_name(), method, layout, clients, local_lr, self.rules)
         self._told = on_rejection
         self._federation: Federation | None = None
         self._letters: list[tuple[Seat, Message]] = []
@@ -102,7 +104,7 @@ class HerdStrategy(Strategy):
         if self._federation is None:
             names = {slot.name for slot in (*terms.layout.parameters, *terms.layout.buffers)}
             rest = {name: array for name, array in arrays.items() if name not in names}
-            terms = Terms(terms.name, terms.method, terms.layout, terms.clients, self.rules, rest=rest)
+            terms = replace(terms, rest=rest)
             self._federation = Federation(Post(grid), terms, self._note)
         params, buffers = codec.decode_model(terms.layout, arrays)
         self.state = self.state._replace(params=params, buffers=buffers)
