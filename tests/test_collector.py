@@ -18,7 +18,7 @@ from bherd.tasks.flat import unravel
 from tiny import tiny_task
 
 
-def small_model() -> nn.Module:
+def small_model() -> nn.Linear:
     torch.manual_seed(0)
     return nn.Linear(3, 1, bias=False).double()
 

@@ -18,35 +18,35 @@ from bherd.selectors import everything, herding
 from bherd.tasks.flat import ravel
 from flower_grid import MemoryGrid
 
-Loop = Callable[[nn.Module, Optimizer], None]
+Loop = Callable[[nn.Sequential, Optimizer], None]
 Batches = list[tuple[Tensor, Tensor]]
 
 
 class Habit(NamedTuple):
     """A way to train."""
 
-    model: Callable[[], nn.Module]
-    optimizer: Callable[[nn.Module], Optimizer]
+    model: Callable[[], nn.Sequential]
+    optimizer: Callable[[nn.Sequential], Optimizer]
     loop: Loop
     steps: int
 
 
-def network() -> nn.Module:
+def network() -> nn.Sequential:
     return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))
 
 
-def words() -> nn.Module:
+def words() -> nn.Sequential:
     return nn.Sequential(nn.EmbeddingBag(20, 4, sparse=True), nn.Linear(4, 3, bias=False))
 
 
-def half_frozen() -> nn.Module:
+def half_frozen() -> nn.Sequential:
     model = network()
     for parameter in model[0].parameters():
         parameter.requires_grad_(False)
     return model
 
 
-def batches(model: nn.Module, count: int = 8) -> Batches:
+def batches(model: nn.Sequential, count: int = 8) -> Batches:
     draw = torch.Generator().manual_seed(1)
     labels = [torch.randint(3, (10,), generator=draw) for _ in range(count)]
     if isinstance(model[0], nn.EmbeddingBag):
@@ -54,20 +54,20 @@ def batches(model: nn.Module, count: int = 8) -> Batches:
     return [(torch.randn(10, 6, generator=draw), y) for y in labels]
 
 
-def backward(model: nn.Module, x: Tensor, y: Tensor) -> float:
+def backward(model: nn.Sequential, x: Tensor, y: Tensor) -> float:
     loss = functional.cross_entropy(model(x), y)
     torch.autograd.backward(loss)  # loss.backward(), which has no types
     return loss.item()
 
 
-def plain(model: nn.Module, optimizer: Optimizer) -> None:
+def plain(model: nn.Sequential, optimizer: Optimizer) -> None:
     for x, y in batches(model):
         optimizer.zero_grad()
         backward(model, x, y)
         optimizer.step()
 
 
-def clipped(model: nn.Module, optimizer: Optimizer) -> None:
+def clipped(model: nn.Sequential, optimizer: Optimizer) -> None:
     for x, y in batches(model):
         optimizer.zero_grad()
         backward(model, x, y)
@@ -75,7 +75,7 @@ def clipped(model: nn.Module, optimizer: Optimizer) -> None:
         optimizer.step()
 
 
-def accumulated(model: nn.Module, optimizer: Optimizer) -> None:
+def accumulated(model: nn.Sequential, optimizer: Optimizer) -> None:
     for number, (x, y) in enumerate(batches(model), start=1):
         backward(model, x, y)
         if number % 4 == 0:
@@ -83,7 +83,7 @@ def accumulated(model: nn.Module, optimizer: Optimizer) -> None:
             optimizer.zero_grad()
 
 
-def scheduled(model: nn.Module, optimizer: Optimizer) -> None:
+def scheduled(model: nn.Sequential, optimizer: Optimizer) -> None:
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)
     for x, y in batches(model):
         optimizer.zero_grad()
@@ -92,7 +92,7 @@ def scheduled(model: nn.Module, optimizer: Optimizer) -> None:
         schedule.step()
 
 
-def warmed_up(model: nn.Module, optimizer: Optimizer) -> None:
+def warmed_up(model: nn.Sequential, optimizer: Optimizer) -> None:
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: step / 8)  # from 0
     for x, y in batches(model):
         optimizer.zero_grad()
@@ -101,7 +101,7 @@ def warmed_up(model: nn.Module, optimizer: Optimizer) -> None:
         schedule.step()
 
 
-def with_closure(model: nn.Module, optimizer: Optimizer) -> None:
+def with_closure(model: nn.Sequential, optimizer: Optimizer) -> None:
     for x, y in batches(model):
 
         def closure(x: Tensor = x, y: Tensor = y) -> float:
@@ -111,7 +111,7 @@ def with_closure(model: nn.Module, optimizer: Optimizer) -> None:
         optimizer.step(closure)
 
 
-def scaled(model: nn.Module, optimizer: Optimizer) -> None:
+def scaled(model: nn.Sequential, optimizer: Optimizer) -> None:
     """The third of eight steps overflows, and the scaler skips it."""
     scaler = torch.amp.GradScaler("cpu", init_scale=256.0)
     for number, (x, y) in enumerate(batches(model)):
@@ -126,11 +126,11 @@ def scaled(model: nn.Module, optimizer: Optimizer) -> None:
         scaler.update()
 
 
-def sgd(model: nn.Module) -> Optimizer:
+def sgd(model: nn.Sequential) -> Optimizer:
     return torch.optim.SGD(model.parameters(), lr=0.5)
 
 
-def groups(model: nn.Module) -> Optimizer:
+def groups(model: nn.Sequential) -> Optimizer:
     body, head = model[0].parameters(), model[2].parameters()
     return torch.optim.SGD([{"params": body, "lr": 0.01}, {"params": head}], lr=0.5, momentum=0.9)
 
@@ -234,7 +234,7 @@ def test_half_precision_parameters_are_recorded_in_single() -> None:
     torch.testing.assert_close(update.rate * update.total, start - ravel(model).float(), rtol=0, atol=1e-6)
 
 
-def shrink(model: nn.Module) -> None:
+def shrink(model: nn.Sequential) -> None:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.sub_(0.125)
