@@ -131,8 +131,9 @@ def sgd(model: nn.Sequential) -> Optimizer:
 
 
 def groups(model: nn.Sequential) -> Optimizer:
-    body, head = model[0].parameters(), model[2].parameters()
-    return torch.optim.SGD([{"params": body, "lr": 0.01}, {"params": head}], lr=0.5, momentum=0.9)
+    body: dict[str, object] = {"params": model[0].parameters(), "lr": 0.01}
+    head: dict[str, object] = {"params": model[2].parameters()}
+    return torch.optim.SGD([body, head], lr=0.5, momentum=0.9)
 
 
 HABITS = {
@@ -284,7 +285,7 @@ def test_a_model_that_was_lost_behind_the_optimizer_is_refused() -> None:
     optimizer = sgd(model)
     collector = bherd.Collector(model, optimizer)
     plain(model, optimizer)
-    nn.init.constant_(model[0].weight, float("nan"))
+    nn.init.constant_(next(model.parameters()), float("nan"))
     with pytest.raises(InputError, match="= nan at most"):
         collector.herd()
 
