@@ -83,6 +83,15 @@ def test_show_of_a_users_own_file() -> None:
     assert Path("partition-mine-case1.png").is_file()
 
 
+def test_show_says_how_a_file_was_read(capsys: pytest.CaptureFixture[str]) -> None:
+    x, y = np.zeros((8, 5, 4), np.uint8), np.array(["cat", "dog"])[np.arange(8) % 2]
+    np.savez("pets.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+    run("show", "--dataset", "pets.npz", "--partition", "case2", "--clients", "2")
+    printed = capsys.readouterr().out
+    assert "8 + 8 samples of 1x5x4 pixels scaled to [0, 1], 2 classes (0 = cat, 1 = dog)" in printed
+    assert ["client", "cat", "dog", "all"] in [line.split() for line in printed.splitlines()]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

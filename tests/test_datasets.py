@@ -1,25 +1,16 @@
 """Loading datasets by name: the embedded, the generated, a user's own, and the order of places."""
 
-import contextlib
 import hashlib
-import pickle
-import zipfile
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from bherd.errors import DamagedFileError, InputError
 from bherd.tasks.datasets import DATASET_NAMES, load_dataset, places
 from bherd.tasks.datasets.known import MNIST, KnownFile
 from bherd.tasks.datasets.places import cache_folder
 from dataset_files import check_mnist, idx_bytes, random_arrays, write_mnist
-
-# A folder that outlives one example is fine here: each example overwrites its files.
-FILES = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(autouse=True)
@@ -65,100 +56,6 @@ def test_synthetic_can_be_learned_but_not_by_guessing() -> None:
 def test_synthetic_refuses_a_negative_seed() -> None:
     with pytest.raises(InputError, match="seed"):
         load_dataset("synthetic", seed=-1)
-
-
-# A user's own file
-
-
-def npz(path: Path, **changes: npt.NDArray[np.generic] | None) -> Path:
-    arrays: dict[str, npt.NDArray[np.generic] | None] = {
-        "x_train": np.linspace(0, 1, 12, dtype=np.float32).reshape(4, 3),
-        "y_train": np.array([0, 1, 2, 1]),
-        "x_test": np.zeros((2, 3), np.float32),
-        "y_test": np.array([2, 0]),
-    }
-    arrays.update(changes)
-    kept = {key: array for key, array in arrays.items() if array is not None}
-    np.savez(path, allow_pickle=True, **kept)
-    return path
-
-
-def test_npz_of_features(tmp_path: Path) -> None:
-    dataset = load_dataset(str(npz(tmp_path / "mine.npz")))
-    assert dataset.x_train.shape == (4, 3)
-    assert dataset.x_train.dtype == np.float32
-    assert dataset.y_train.tolist() == [0, 1, 2, 1]
-    assert dataset.classes == 3
-    assert dataset.name == str(tmp_path / "mine.npz")
-
-
-def test_npz_of_pixels_gains_its_channel(tmp_path: Path) -> None:
-    train, test = np.ones((4, 6, 5), np.uint8), np.ones((2, 6, 5), np.uint8)
-    dataset = load_dataset(str(npz(tmp_path / "mine.npz", x_train=train, x_test=test)))
-    assert dataset.x_train.shape == (4, 1, 6, 5)
-    assert dataset.x_train.dtype == np.uint8
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"y_test": None}, "no y_test"),
-        ({"y_train": np.array([0, 1])}, "4 samples and y_train has 2"),
-        ({"y_train": np.array([0, 1, -1, 1])}, "count from 0"),
-        ({"y_train": np.array([0.0, 1.0, 2.0, 1.0])}, "expected integers"),
-        ({"y_train": np.array([[0], [1], [2], [1]])}, "shape"),
-        ({"y_train": np.array([0, 1, 2, 2**63], np.uint64)}, "count from 0"),
-        ({"y_train": np.array([0, 1, 2, 10**9])}, "Number your classes"),
-        ({"y_train": np.zeros(4, int), "y_test": np.zeros(2, int)}, "largest label is 0"),
-        ({"x_train": np.full((4, 3), np.nan, np.float32)}, "12 values that are NaN"),
-        ({"x_train": np.full((4, 3), 1e300)}, "beyond float32"),
-        ({"x_train": np.zeros((4, 3), np.int64)}, "dtype int64"),
-        ({"x_train": np.zeros((4, 2), np.float32)}, "the same for both"),
-        ({"x_train": np.zeros((0, 3), np.float32)}, "none of them 0"),
-        ({"x_train": np.zeros((4, 8, 8, 3), np.float32)}, "channels last"),
-        ({"x_train": np.array([{}, {}, {}, {}])}, "Python objects"),
-    ],
-)
-def test_npz_mistakes_are_explained(
-    tmp_path: Path, changes: dict[str, npt.NDArray[np.generic] | None], message: str
-) -> None:
-    path = npz(tmp_path / "mine.npz", **changes)
-    with pytest.raises(InputError, match=message) as caught:
-        load_dataset(str(path))
-    assert "mine.npz" in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_npz_that_is_missing_or_something_else(tmp_path: Path) -> None:
-    path = tmp_path / "mine.npz"
-    with pytest.raises(InputError, match="does not exist"):
-        load_dataset(str(path))
-    path.write_bytes(pickle.dumps({"x_train": 1}))
-    with pytest.raises(DamagedFileError, match="mine"):
-        load_dataset(str(path))
-    with path.open("wb") as stream:
-        np.save(stream, np.zeros(3))
-    with pytest.raises(InputError, match="single array"):
-        load_dataset(str(path))
-    with zipfile.ZipFile(path, "w") as archive:
-        for key in ("x_train", "y_train", "x_test", "y_test"):
-            archive.writestr(f"{key}.npy", b"not an array")
-    with pytest.raises(DamagedFileError, match="mine"):
-        load_dataset(str(path))
-
-
-@FILES
-@given(data=st.data())
-def test_a_damaged_npz_is_one_clear_error(tmp_path: Path, data: st.DataObject) -> None:
-    path = npz(tmp_path / "mine.npz")
-    whole = bytearray(path.read_bytes())
-    if data.draw(st.booleans()):
-        del whole[data.draw(st.integers(0, len(whole) - 1)) :]
-    else:
-        whole[data.draw(st.integers(0, len(whole) - 1))] ^= data.draw(st.integers(1, 255))
-    path.write_bytes(whole)
-    with contextlib.suppress(InputError):
-        assert np.isfinite(load_dataset(str(path)).x_train).all()
 
 
 # Where datasets are looked for

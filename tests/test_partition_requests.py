@@ -87,14 +87,24 @@ class TestImpossibleRequests:
             ([[0, 1], [1, 0]], "one dimension"),
             ([[0, 1], [1]], "not an array"),
             (3, "one dimension"),
-            ([0.5, 1.5], "expected integers"),
-            (["cat", "dog"], "expected integers"),
-            ([None, 1], "expected integers"),
+            ([0.5, 1.5], "looks like regression: case2 deals by label"),
+            ([None, 1], "expected integers or texts"),
         ],
     )
     def test_bad_labels(self, labels: list[int], message: str) -> None:
         with pytest.raises(InputError, match=message):
-            partition(labels, "case1", clients=1)
+            partition(labels, "case2", clients=1)
+
+    @pytest.mark.parametrize("scheme", ["case1", "quantity:0.5"])
+    def test_targets_of_a_regression_are_dealt_where_no_label_counts(self, scheme: str) -> None:
+        targets = np.linspace(-3, 3, len(DIGITS))
+        parts, expected = (partition(given, scheme, clients=4) for given in (targets, DIGITS))
+        assert same(parts, expected)
+
+    def test_texts_are_dealt_as_their_numbers_are(self) -> None:
+        texts = np.array(["ant", "bee", "cat"])[np.arange(30) % 3]
+        parts, expected = (partition(given, "case2", clients=2) for given in (texts, np.arange(30) % 3))
+        assert same(parts, expected)
 
     def test_a_label_too_rare_to_share(self) -> None:
         labels = [0] * 20 + [1]

@@ -168,7 +168,7 @@ def execute_list(arguments: argparse.Namespace) -> int:
 
 def execute_show(arguments: argparse.Namespace) -> int:
     from bherd.errors import InputError
-    from bherd.tasks.datasets import load_dataset
+    from bherd.tasks.datasets import load_dataset, reading
     from bherd.tasks.partitions import partition
 
     if arguments.out and Path(arguments.out).suffix.lower() != ".png":
@@ -179,7 +179,8 @@ def execute_show(arguments: argparse.Namespace) -> int:
     short = Path(dataset.name).stem
     title = f"{short}, {arguments.partition}, {len(parts)} clients, seed {arguments.seed}"
     console = _console()
-    print_counts(console, counts, title)
+    print_counts(console, counts, title, dataset.labels)
+    console.print(reading(dataset, most=MOST_NUMBERS), soft_wrap=True)
     out = Path(arguments.out or _file_name(f"partition-{short}-{arguments.partition}")).expanduser()
     save_picture(counts, title, out)
     console.print(f"picture: {out}", soft_wrap=True)
@@ -200,8 +201,10 @@ def count_labels(
     return np.stack([np.bincount(labels[part], minlength=classes) for part in parts])
 
 
-def print_counts(console: "Console", counts: "npt.NDArray[np.int64]", title: str) -> None:
-    """A table of labels by client; large ones are cut, which the last line then says."""
+def print_counts(
+    console: "Console", counts: "npt.NDArray[np.int64]", title: str, labels: tuple[str, ...] = ()
+) -> None:
+    """A table of labels by client, called by their names; a large one is cut, which a line then says."""
     from rich.table import Table
 
     clients, classes = counts.shape
@@ -209,7 +212,7 @@ def print_counts(console: "Console", counts: "npt.NDArray[np.int64]", title: str
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("client", justify="right")
     for label in range(columns):
-        table.add_column(str(label), justify="right")
+        table.add_column(labels[label] if labels else str(label), justify="right")
     table.add_column("all", justify="right")
     for client in range(rows):
         held = [str(count) if count else "." for count in counts[client, :columns].tolist()]

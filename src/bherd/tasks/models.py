@@ -96,8 +96,8 @@ def cnn(shape: tuple[int, ...], classes: int) -> Model:
     """The paper's CNN: two 5x5x32 convolutions, each with ReLU and 2x2 max-pooling, FC 256, FC out."""
     if len(shape) != 3 or shape[1] < 4 or shape[2] < 4:
         raise InputError(
-            f"the cnn takes images of at least 4x4 pixels, but the samples have shape {shape}; "
-            "use --model mlp, logistic or svm"
+            f"the cnn takes images of at least 4x4 pixels, (channels, height, width), but the samples have "
+            f"shape {shape}. Save x[:, None] for images of one channel, or use --model mlp or logistic."
         )
     channels, height, width = shape
     module = nn.Sequential(

@@ -42,6 +42,8 @@ _DEFAULTS: dict[str, float | None] = {
     "quantity": 0.5,
 }
 SCHEMES = tuple(_DEFAULTS)
+_WITHOUT_LABELS = ("case1", "quantity")
+"""They ask how many samples there are, and not what they are."""
 _FORM = re.compile(r"([\w-]+)\s*(?::(.*)|\((.*)\))?", re.DOTALL)
 
 
@@ -94,7 +96,8 @@ def partition(
     """Deal the samples with these labels to the clients; one ascending index array a client.
 
     Args:
-        labels: the integer label of every sample, of any values, in one dimension.
+        labels: the label of every sample, integers or texts, in one dimension. `case1` and `quantity`
+            deal without looking at them, so there the targets of a regression will do as well.
         scheme: see the table of this module, for example `"case2"` or `"dirichlet:0.1"`.
         clients: how many clients there are; each gets at least one sample.
         seed: of the random schemes; the same seed gives the same partition.
@@ -115,7 +118,7 @@ def deal(labels: npt.ArrayLike, scheme: str, *, clients: int, seed: int = 0) -> 
     Client i holds samples[bounds[i] : bounds[i + 1]].
     """
     name, parameter = parse_scheme(scheme)
-    values, label = _label_positions(labels)
+    values, label = _label_positions(labels, scheme, by_label=name not in _WITHOUT_LABELS)
     count = _whole(clients, "the number of clients", least=1)
     if count > label.size:
         raise InputError(
@@ -241,7 +244,9 @@ def _share(owner: Indices, samples: Indices, holders: Indices, rng: np.random.Ge
     owner[rng.permutation(samples)] = np.repeat(holders, sizes)
 
 
-def _label_positions(labels: npt.ArrayLike) -> tuple[npt.NDArray[np.generic], Indices]:
+def _label_positions(
+    labels: npt.ArrayLike, scheme: str, *, by_label: bool
+) -> tuple[npt.NDArray[np.generic], Indices]:
     """The sorted distinct labels, and for each sample the position of its label among them."""
     try:
         array = np.asarray(labels)
@@ -254,11 +259,15 @@ def _label_positions(labels: npt.ArrayLike) -> tuple[npt.NDArray[np.generic], In
         )
     if array.size == 0:
         raise InputError("there are no labels: expected at least one sample. Check the data set.")
-    if array.dtype.kind not in "iub":
+    if array.dtype.kind == "f" and not by_label:
+        return np.zeros(1), np.zeros(array.size, dtype=np.int64)
+    if array.dtype.kind == "f":
         raise InputError(
-            f"the labels are of type {array.dtype}: expected integers. Convert them, for example "
-            "with numpy.unique(labels, return_inverse=True)."
+            f"the labels are of type {array.dtype}, which looks like regression: {scheme} deals by label and "
+            "expects integers or texts. Use case1 or quantity:BETA, or pass classes that you make of them."
         )
+    if array.dtype.kind not in "iubUS":
+        raise InputError(f"the labels are of type {array.dtype}: expected integers or texts, one per sample.")
     values, positions = np.unique(array, return_inverse=True)
     return values, positions.astype(np.int64)
 

@@ -15,6 +15,7 @@ from bherd.method import Indices
 from bherd.selectors.share import decimal
 from bherd.streams import stream
 from bherd.tasks.datasets import Dataset
+from bherd.tasks.datasets.dataset import check_dataset, check_tested
 from bherd.tasks.models import Model, build_model
 from bherd.tasks.partitions import deal
 
@@ -65,7 +66,13 @@ def build_task(
     dtype: torch.dtype = torch.float32,
     device: str = "cpu",
 ) -> Task:
-    """Deal a dataset to clients, draw their orders, and put it on the device as floats in [0, 1]."""
+    """Deal a dataset to clients, draw their orders, and put it on the device; pixels become floats in [0, 1].
+
+    Raises:
+        InputError: if the arrays of the dataset do not fit each other, its classes or the partition.
+    """
+    check_dataset(dataset)
+    check_tested(dataset)
     visits, bounds = deal(dataset.y_train, scheme, clients=clients, seed=seed)
     for client in range(clients):
         held = slice(bounds[client], bounds[client + 1])
@@ -82,8 +89,22 @@ def assemble(
     dtype: torch.dtype,
     device: str,
 ) -> Task:
-    """A task with the clients' samples and orders given."""
-    visits = np.concatenate(list(order))
+    """A task with the clients' samples and orders given.
+
+    Args:
+        dataset: where the samples are.
+        model: the name of a model, or `package.module:factory`.
+        order: for each client the rows of the training half that it holds, in the order of its visits.
+        seed: decides where the model starts.
+        dtype: of the inputs and of the model.
+        device: where everything is put.
+
+    Raises:
+        InputError: if the arrays of the dataset do not fit, or a row is given twice or does not exist.
+    """
+    check_dataset(dataset)
+    visits = np.concatenate([np.empty(0, np.int64), *order])
+    check_rows(visits, len(dataset.x_train))
     return _assemble(dataset, model, visits, _bounds(order), seed=seed, dtype=dtype, device=device)
 
 
@@ -111,7 +132,7 @@ def _assemble(
         return moved.div_(255) if x.dtype == np.uint8 else moved
 
     def targets(y: np.ndarray) -> Tensor:
-        encoded = built.encode(torch.from_numpy(np.ascontiguousarray(y)))
+        encoded = built.encode(torch.from_numpy(np.ascontiguousarray(y, dtype=np.int64)))
         return encoded.to(device=device, dtype=dtype if encoded.is_floating_point() else None)
 
     return Task(
@@ -124,6 +145,23 @@ def _assemble(
         bounds,
         dataset.classes,
     )
+
+
+def check_rows(rows: Indices, samples: int) -> None:
+    """Refuse rows of a dataset that are held twice, or that it does not have."""
+    if rows.dtype.kind not in "iu":
+        raise InputError(f"order has the dtype {rows.dtype}: expected whole numbers, rows of the dataset.")
+    outside = rows[(rows < 0) | (rows >= samples)]
+    if outside.size:
+        raise InputError(
+            f"order has row {outside[0]}: expected rows from 0 to {samples - 1}, one per training sample."
+        )
+    counts = np.bincount(rows, minlength=1)
+    if counts.max() > 1:
+        raise InputError(
+            f"order has row {counts.argmax()} {counts.max()} times: expected each sample once. "
+            "Copy the samples if two clients are to hold the same."
+        )
 
 
 class Plan(NamedTuple):

@@ -59,7 +59,7 @@ def _embedded(name: str) -> Dataset:
     source = resources.files("bherd") / "data" / "mnist_mini.npz"
     try:
         with source.open("rb") as stream:
-            return read_npz(stream, str(source), name)
+            return read_npz(stream, str(source), name, besides=("train_idx", "test_idx"))
     except OSError as error:
         raise DamagedFileError(
             f"The embedded dataset {source} cannot be read ({error.strerror}). Reinstall bherd."
