@@ -47,9 +47,11 @@ def open_page(browser: "Browser") -> Iterator[Open]:
     """Opens a report from its file, offline, and checks at the end that it never complained."""
     opened: list[Opened] = []
 
-    def open_it(path: Path, width: int = 1280, scheme: str = "light") -> Opened:
+    def open_it(path: Path, width: int = 1280, scheme: str = "light", touch: bool = False) -> Opened:
         context = browser.new_context(
             viewport={"width": width, "height": 900},
+            has_touch=touch,
+            is_mobile=touch,
             color_scheme="dark" if scheme == "dark" else "light",
             offline=True,
             accept_downloads=True,

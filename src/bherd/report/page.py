@@ -23,6 +23,7 @@ SCRIPTS = (
     "data.js",
     "format.js",
     "scale.js",
+    "tip.js",
     "chart.js",
     "export.js",
     "methods.js",

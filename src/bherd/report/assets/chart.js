@@ -12,15 +12,14 @@ function swatch(index) {
 
 // `describe()` gives { series: [{ label, index, points }], xLabel, yLabel, xText, yText, log, target }.
 function lineChart({ id, name, describe }) {
-  const tip = el("div", { class: "tip", hidden: true });
   const live = el("p", { class: "visually-hidden", "aria-live": "polite" });
-  const picture = el("div");
+  const picture = el("div", { class: "picture" });
   const plot = el(
     "div",
-    { class: "plot", id, tabindex: 0, role: "group", "aria-label": `${name}. Left and right arrow keys read the values.` },
+    { class: "plot live", id, tabindex: 0, role: "group", "aria-label": `${name}. Left and right arrow keys read the values.` },
     picture,
-    tip,
   );
+  const tip = makeTip(plot);
   const host = el("div", null, plot, live);
   let drawn = null;
   let cursor = null;
@@ -34,7 +33,7 @@ function lineChart({ id, name, describe }) {
   }
 
   function hide() {
-    tip.hidden = true;
+    tip.hide();
     cursor = null;
     if (drawn.cross) drawn.cross.setAttribute("visibility", "hidden");
   }
@@ -48,15 +47,9 @@ function lineChart({ id, name, describe }) {
     drawn.cross.setAttribute("x1", at);
     drawn.cross.setAttribute("x2", at);
     const rows = readings(drawn.chart, x);
-    tip.replaceChildren(
-      el("b", null, `${drawn.chart.xLabel} ${drawn.chart.xText(x)}`),
-      ...rows.map((row) => el("div", null, swatch(row.index), row.label, el("span", { class: "v" }, row.text))),
-    );
-    tip.hidden = false;
-    const share = at / drawn.width;
-    tip.style.left = share > 0.5 ? "auto" : `${100 * share + 2}%`;
-    tip.style.right = share > 0.5 ? `${100 * (1 - share) + 2}%` : "auto";
-    if (aloud) live.textContent = `${drawn.chart.xLabel} ${drawn.chart.xText(x)}: ${rows.map((r) => `${r.label} ${r.text}`).join("; ")}`;
+    const title = `${drawn.chart.xLabel} ${drawn.chart.xText(x)}`;
+    tip.show(title, rows.map((row) => [swatch(row.index), row.label, row.text]), (at / drawn.width) * plot.clientWidth);
+    if (aloud) live.textContent = `${title}: ${rows.map((r) => `${r.label} ${r.text}`).join("; ")}`;
   }
 
   function nearest(event) {
@@ -69,9 +62,7 @@ function lineChart({ id, name, describe }) {
     return best;
   }
 
-  plot.addEventListener("pointermove", (event) => show(nearest(event), false));
-  plot.addEventListener("pointerleave", hide);
-  plot.addEventListener("blur", hide);
+  reactTo(plot, (event) => show(nearest(event), false), hide);
   plot.addEventListener("keydown", (event) => {
     const last = drawn.stops.length - 1;
     const leap = Math.max(1, Math.round(last / 10));
@@ -80,7 +71,7 @@ function lineChart({ id, name, describe }) {
     if (event.key in moves) {
       event.preventDefault();
       show(moves[event.key], true);
-    } else if (event.key === "Escape") hide();
+    }
   });
   keepDrawn(plot, draw);
   return { node: host, draw, svg: () => picture.querySelector("svg"), chart: () => drawn.chart };

@@ -36,7 +36,7 @@ function buildCurves() {
     loss.draw();
   };
   byId("curves").append(
-    el("p", { class: "hint" }, "Lines are means over the seeds, bands reach from the lowest seed to the highest; the dotted line is the target of the table."),
+    el("p", { class: "hint" }, "Lines are means over the seeds, bands reach from the lowest seed to the highest; the dotted line is the target of the table. Point at a chart or tap it to read its values, or focus it and use the arrow keys."),
     el(
       "div",
       { class: "controls" },

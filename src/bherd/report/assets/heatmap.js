@@ -36,6 +36,8 @@ function heatMap(herd, client, say) {
     role: "img",
     "aria-label": `Client ${client.client}: ${plural(steps, "step")} in ${plural(rounds, "shown round")}, ${percent(kept / (present || 1), 0)} kept. Arrow keys read single steps.`,
   });
+  const map = el("div", { class: "map" }, canvas);
+  const tip = makeTip(map, true);
   let at = null;
 
   function draw() {
@@ -76,19 +78,20 @@ function heatMap(herd, client, say) {
     const value = cells[at[0] * steps + at[1]];
     const fate = value === absent ? "the client sat out" : value === 0 ? "left out" : `kept as the ${ordinal(value)}`;
     draw();
-    say(`Client ${client.client}, round ${herd.rounds[at[0]]}, step ${at[1]}: ${fate}.`);
+    const words = `Client ${client.client}, round ${herd.rounds[at[0]]}, step ${at[1]}: ${fate}.`;
+    tip.show(words, [], ((at[0] + 0.5) / rounds) * canvas.clientWidth);
+    say(words);
   }
 
-  canvas.addEventListener("pointermove", (event) => {
+  const pointed = (event) => {
     const box = canvas.getBoundingClientRect();
     point(Math.floor(((event.clientX - box.left) / box.width) * rounds), Math.floor(((event.clientY - box.top) / box.height) * steps));
-  });
-  const leave = () => {
-    at = null;
-    draw();
   };
-  canvas.addEventListener("pointerleave", leave);
-  canvas.addEventListener("blur", leave);
+  reactTo(canvas, pointed, () => {
+    at = null;
+    tip.hide();
+    draw();
+  });
   canvas.addEventListener("keydown", (event) => {
     const [round, step] = at || [-1, 0];
     const moves = { ArrowRight: [round + 1, step], ArrowLeft: [round - 1, step], ArrowDown: [Math.max(0, round), step + (at ? 1 : 0)], ArrowUp: [Math.max(0, round), step - 1] };
@@ -99,5 +102,5 @@ function heatMap(herd, client, say) {
   });
   keepDrawn(canvas, draw);
   const share = `${percent(kept / (present || 1), 0)} of ${plural(steps, "step")}`;
-  return el("figure", null, el("figcaption", null, el("span", null, `Client ${client.client}`), el("span", null, share)), canvas);
+  return el("figure", null, el("figcaption", null, el("span", null, `Client ${client.client}`), el("span", null, share)), map);
 }

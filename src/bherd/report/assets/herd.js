@@ -73,7 +73,7 @@ function fairnessPart(run, first) {
 }
 
 function buildHerd() {
-  const say = el("p", { class: "readout", "aria-live": "polite", id: "herd-readout" }, "Point at a cell, or focus a map and use the arrow keys, to read its rank.");
+  const say = el("p", { class: "readout", "aria-live": "polite", id: "herd-readout" }, "Point at a cell or tap it, or focus a map and use the arrow keys, to read its rank.");
   const body = el("div", { class: "stack" });
   const distance = distanceChart();
   byId("herd").append(el("p", { class: "hint" }, "Every client trains some local steps a round; a selector keeps some of their gradients."), body);

@@ -117,8 +117,8 @@ function buildInside() {
     local.round = Math.min(local.round, rounds.length - 1);
     const clients = [...new Set(rounds.flatMap((one) => one.shots.map((shot) => shot.client)))].sort((a, b) => a - b);
     if (!clients.includes(local.client)) [local.client] = clients;
-    const plane = el("div", { class: "plot", id: "plane" });
-    const curve = el("div", { class: "plot" });
+    const plane = el("div", { class: "plot picture", id: "plane" });
+    const curve = el("div", { class: "plot picture" });
     const words = el("p", { class: "readout", id: "inside-readout", "aria-live": "polite" });
     const list = el("p", { class: "readout", id: "inside-kept" });
 
