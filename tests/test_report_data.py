@@ -165,7 +165,7 @@ def test_unfinished_runs_are_read_as_far_as_they_are_whole(tmp_path: Path) -> No
     assert shown.runs[0].rounds_done == 4
     assert shown.runs[0].herd is not None
     assert shown.runs[0].herd.rounds == [1, 2, 3, 4]
-    assert "No run has come to its end yet" in shown.tasks[0].headline[1]
+    assert "No method has come to its end yet" in shown.tasks[0].headline[1]
 
 
 def test_damaged_files_are_named(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The two sentences: right numbers, the right winner, and 'no difference' where there is none."""
+"""The two sentences: right numbers, the right winner, and the right word for each gap."""
 
 import math
 from pathlib import Path
@@ -55,47 +55,48 @@ def test_a_clear_winner_with_its_interval() -> None:
     assert what == "2 methods on mnist-mini, svm, case2, 5 clients, 10 rounds, 3 seeds each."
     # differences 5, 5, 6 points: mean 16/3, standard deviation 1/sqrt(3), t(0.975, 2) = 4.30265
     half_width = 4.30265 * (1 / math.sqrt(3)) / math.sqrt(3)
-    assert f"5.33 ± {half_width:.2f} points above fedavg (95% interval over 3 paired seeds)" in who
-    assert who.startswith("bherd-fedavg alpha=0.5 ends highest, at 86.33% test accuracy")
+    assert who.startswith("bherd-fedavg alpha=0.5 ends highest, at 86.33% test accuracy. It is ahead of ")
+    assert f"fedavg (81.00%) by 5.33 ± {half_width:.2f} points." in who
+    assert "± is the 95% interval over 3 paired seeds." in who
 
 
-def test_no_difference_is_said_when_the_interval_holds_zero() -> None:
+def test_what_is_not_shown_to_differ_is_undecided() -> None:
     _, who = sentences(
         *seeds([0.80, 0.84, 0.82], name="fedavg"), *seeds([0.83, 0.81, 0.84], name="bherd-fedavg")
     )
     assert who.startswith(
-        "No difference in final test accuracy was found between bherd-fedavg alpha=0.5 (82.67%)"
+        "bherd-fedavg alpha=0.5 ends highest, at 82.67% test accuracy. Undecided: fedavg (82.00%"
     )
-    assert "fedavg (82.00%)" in who
 
 
-def test_equal_numbers_are_no_difference() -> None:
+def test_equal_numbers_are_equal() -> None:
     _, who = sentences(*seeds([0.8, 0.8, 0.8], name="fedavg"), *seeds([0.8, 0.8, 0.8], name="bherd-fedavg"))
-    assert who.startswith("No difference")
-    assert "0.00 ± 0.00 points apart" in who
+    assert who.startswith("No method ends higher than")
+    assert "Equal to it within 0.5 points" in who
+    assert "+0.00 ± 0.00 points" in who
 
 
 def test_pairing_by_seed_finds_what_the_spread_would_hide() -> None:
     base = [0.70, 0.80, 0.90]
     _, who = sentences(*seeds(base, name="fedavg"), *seeds([b + 0.01 for b in base], name="bherd-fedavg"))
-    assert "1.00 ± 0.00 points above fedavg" in who
+    assert "It is ahead of fedavg (80.00%) by 1.00 ± 0.00 points." in who
 
 
-def test_the_level_and_those_behind() -> None:
+def test_the_undecided_and_those_behind() -> None:
     _, who = sentences(
         *seeds([0.90, 0.91, 0.90], name="bherd-fedavg"),
         *seeds([0.91, 0.90, 0.90], name="random-fedavg"),
         *seeds([0.70, 0.71, 0.70], name="fedavg"),
     )
-    assert who.startswith("No difference")
-    assert "; fedavg ends 20.00 ± 0.00 points below the first." in who
+    assert "It is ahead of fedavg (70.33%) by 20.00 ± 0.00 points." in who
+    assert "Undecided: random-fedavg alpha=0.5 (90.33%, +0.00 ± " in who
 
 
 def test_one_seed_is_no_evidence() -> None:
     what, who = sentences(record(0.8, name="fedavg"), record(0.9, name="bherd-fedavg"))
     assert what.endswith("one seed each.")
-    assert "10.00 points above fedavg" in who
-    assert "one seed says nothing about chance" in who
+    assert "fedavg (80.00%, −10.00 points)" in who
+    assert "One seed says nothing about chance" in who
 
 
 def test_a_single_run() -> None:
@@ -118,7 +119,7 @@ def test_all_diverged_and_none_finished() -> None:
     _, who = sentences(record(None, diverged_at=1, status="diverged"))
     assert who == "Every run diverged."
     _, who = sentences(record(0.5, status="interrupted"))
-    assert who == "No run has come to its end yet."
+    assert who.startswith("No method has come to its end yet.")
 
 
 def test_centralized_training_is_shown_but_does_not_compete() -> None:
@@ -156,4 +157,4 @@ def test_pairs_are_made_of_common_seeds_only(missing: int) -> None:
     if missing == 1:
         assert "over 2 paired seeds" in who
     else:
-        assert "one seed says nothing about chance" in who
+        assert "One seed says nothing about chance" in who

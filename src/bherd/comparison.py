@@ -1,26 +1,20 @@
 """Methods side by side: the same task and seeds, and what can honestly be said of the difference."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from bherd.conclusion import Contender, Role, role_of
 from bherd.config import Config, MethodConfig, from_dict, to_dict
 from bherd.errors import InputError
 from bherd.jobs import Job
 from bherd.labels import folder_name, method_label
-from bherd.runs.directory import read_metrics
+from bherd.runs.directory import read_metrics, read_summary
+from bherd.statistics import Interval, Reach, common_target, interval, reach, rounds_to
 
 METHOD_SETTINGS = ("alpha", "step", "server_lr")
-
-
-class Interval(NamedTuple):
-    """A mean over seeds and the half-width of its 95% confidence interval (NaN for one seed)."""
-
-    mean: float
-    half_width: float
-    samples: int
 
 
 @dataclass(frozen=True)
@@ -35,12 +29,10 @@ class Curve:
     """Time on the clock until the end of each evaluated round."""
     diverged_at: int | None
 
-    def reaches(self, target: float) -> tuple[int, float] | None:
-        """The first evaluated round, and the seconds until then, with at least this accuracy."""
-        for number, accuracy, seconds in zip(self.rounds, self.accuracy, self.seconds, strict=True):
-            if accuracy >= target:
-                return number, seconds
-        return None
+    @property
+    def final_accuracy(self) -> float:
+        """At the last evaluation; minus infinity for a run that diverged."""
+        return -math.inf if self.diverged_at is not None or not self.accuracy else self.accuracy[-1]
 
 
 @dataclass(frozen=True)
@@ -49,33 +41,27 @@ class Row:
 
     label: str
     curves: list[Curve]
+    role: Role | None = None
+    """What the method is in an argument about steps and choices, if its step's length is known."""
 
     @property
     def diverged(self) -> int:
         return sum(curve.diverged_at is not None for curve in self.curves)
 
     def final_accuracy(self) -> Interval:
-        return interval([c.accuracy[-1] for c in self.curves if c.accuracy])
+        """Over the runs that did not diverge."""
+        return interval([curve.final_accuracy for curve in self.curves])
 
-    def rounds_to(self, target: float) -> Interval:
-        return interval([hit[0] for c in self.curves if (hit := c.reaches(target))])
+    def rounds_to(self, target: float) -> Reach:
+        return reach([rounds_to(curve.rounds, curve.accuracy, target) for curve in self.curves])
 
-    def seconds_to(self, target: float) -> Interval:
-        return interval([hit[1] for c in self.curves if (hit := c.reaches(target))])
+    def seconds_to(self, target: float) -> Reach:
+        return reach([rounds_to(curve.seconds, curve.accuracy, target) for curve in self.curves])
 
-
-def interval(values: Sequence[float]) -> Interval:
-    """Mean and 95% Student interval of independent values."""
-    count = len(values)
-    if count == 0:
-        return Interval(math.nan, math.nan, 0)
-    mean = math.fsum(values) / count
-    if count == 1:
-        return Interval(mean, math.nan, 1)
-    from scipy.special import stdtrit  # Student's quantile; scipy.stats takes a second to import
-
-    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
-    return Interval(mean, float(stdtrit(count - 1, 0.975)) * math.sqrt(variance / count), count)
+    def contender(self) -> Contender:
+        """The row for `conclude`."""
+        finals = {curve.seed: curve.final_accuracy for curve in self.curves}
+        return Contender(self.label, finals, len(self.curves), self.role)
 
 
 def parse_variant(text: str, base: Config) -> Config:
@@ -115,11 +101,24 @@ def plan(variants: Sequence[Config], seeds: Sequence[int], directory: Path) -> l
 
 def collect(jobs: Sequence[Job]) -> list[Row]:
     """Read the finished jobs back, a row a method, in the order of the jobs."""
-    rows: dict[MethodConfig, Row] = {}
+    rows: dict[MethodConfig, list[Job]] = {}
     for job in jobs:
-        row = rows.setdefault(job.config.method, Row(method_label(job.config), []))
-        row.curves.append(_curve(job))
-    return list(rows.values())
+        rows.setdefault(job.config.method, []).append(job)
+    return [_row(group) for group in rows.values()]
+
+
+def _row(jobs: Sequence[Job]) -> Row:
+    config = jobs[0].config
+    lengths = [step_length(read_summary(job.directory)) for job in jobs]
+    known = [length for length in lengths if length is not None]
+    role = role_of(config, interval(known).mean) if known else None
+    return Row(method_label(config), [_curve(job) for job in jobs], role)
+
+
+def step_length(summary: Mapping[str, Any] | None) -> float | None:
+    """The length of a run's step beside FedAvg's, as its summary has it."""
+    step = (summary or {}).get("step")
+    return float(step["length"]) if step else None
 
 
 def _curve(job: Job) -> Curve:
@@ -142,20 +141,4 @@ def _curve(job: Job) -> Curve:
 
 def default_target(rows: Sequence[Row]) -> float:
     """A target accuracy that the methods which converged have in common."""
-    return common_target([row.final_accuracy().mean for row in rows if row.diverged == 0])
-
-
-def common_target(finals: Sequence[float]) -> float:
-    """The highest whole percent of accuracy that every method ends at, given their final accuracies.
-
-    Methods that end more than a tenth below the best do not count; without any, it is one half.
-    """
-    near = [final for final in finals if final >= 0.9 * max(finals)]
-    return math.floor(100 * min(near)) / 100 if near else 0.5
-
-
-def paired_difference(first: Row, second: Row) -> Interval:
-    """Final accuracy of `second` less that of `first`, seed by seed."""
-    before = {c.seed: c.accuracy[-1] for c in first.curves if c.accuracy}
-    pairs = [c.accuracy[-1] - before[c.seed] for c in second.curves if c.accuracy and c.seed in before]
-    return interval(pairs)
+    return common_target([row.final_accuracy().mean for row in rows])

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.typing import LineStyleType
 
-from bherd.comparison import Curve, Row, interval
+from bherd.comparison import Curve, Row
+from bherd.statistics import band
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8C8C8C")
 """Okabe and Ito's colours, which people with any colour vision can tell apart."""
@@ -58,9 +59,7 @@ def _band(
     """Draw one method's mean and band over the rounds that all of its runs have; return the line."""
     shortest = min(len(values) for _, values in curves)
     rounds = curves[0][0].rounds[:shortest]
-    columns = [interval([v for _, values in curves if (v := values[i]) is not None]) for i in range(shortest)]
-    mean = np.array([column.mean for column in columns])
-    half = np.nan_to_num([column.half_width for column in columns])
-    (line,) = axes.plot(rounds, mean, linewidth=1.6, color=colour, linestyle=dashes)
-    axes.fill_between(rounds, mean - half, mean + half, color=colour, alpha=0.15, linewidth=0)
+    found = band(np.array([values[:shortest] for _, values in curves], dtype=np.float64))
+    (line,) = axes.plot(rounds, found.mean, linewidth=1.6, color=colour, linestyle=dashes)
+    axes.fill_between(rounds, found.low, found.high, color=colour, alpha=0.15, linewidth=0)
     return line

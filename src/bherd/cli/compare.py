@@ -15,8 +15,10 @@ from bherd.cli.run import add_output_options
 from bherd.errors import InputError
 
 if TYPE_CHECKING:
-    from bherd.comparison import Interval, Row
+    from bherd.cli.table import Column
+    from bherd.comparison import Row
     from bherd.jobs import Job
+    from bherd.statistics import Interval, Reach
 
 _EPILOG = """\
 A METHOD may carry its own settings: NAME:alpha=A,step=equation|amplified,server_lr=R.
@@ -72,7 +74,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(json.dumps(as_json(rows, target)) + "\n")
     elif not args.quiet:
-        print_table(rows, target)
+        print_comparison(rows, target)
         finish(rows, target, jobs, out)
     return 3 if any(row.diverged for row in rows) else 0
 
@@ -123,53 +125,81 @@ def _under_a_bar(done: Iterator[Any], total: int) -> None:
             progress.advance(bar)
 
 
-def print_table(rows: "Sequence[Row]", target: float) -> None:
-    """The comparison as a table on standard output."""
-    from rich.console import Console
-    from rich.table import Table
+def print_comparison(rows: "Sequence[Row]", target: float) -> None:
+    """The comparison as a table, and what it shows, on standard output."""
+    from bherd.cli.table import print_prose, print_table
+    from bherd.conclusion import conclude
 
     seeds = len(rows[0].curves)
-    table = Table(title=f"mean over {seeds} seeds ± half of the 95% interval", title_justify="left")
-    table.add_column("method", no_wrap=True)
-    for heading in ("final accuracy", f"rounds to {target:.0%}", "seconds to it", "diverged"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(
-            row.label,
-            _text(row.final_accuracy(), 100, "%", seeds),
-            _text(row.rounds_to(target), 1, "", seeds),
-            _text(row.seconds_to(target), 1, "", seeds),
-            str(row.diverged) if row.diverged else "",
-        )
-    Console(width=None if sys.stdout.isatty() else 120).print(table)
+    how = "accuracy: mean ± half of its 95% interval; rounds, seconds: median (range)"
+    print_table(
+        columns(rows, target), title=f"{seeds} seed{'s' * (seeds != 1)}; {how}" if seeds > 1 else "1 seed"
+    )
+    sys.stdout.write("\n")
+    for sentence in conclude([row.contender() for row in rows]):
+        print_prose(sentence)
+    sys.stdout.write("\n")
 
 
-def _text(value: "Interval", scale: float, unit: str, seeds: int) -> str:
+def columns(rows: "Sequence[Row]", target: float) -> "list[Column]":
+    """The columns of the comparison; where the terminal is narrow, the highest priority goes first."""
+    from bherd.cli.table import Column
+
+    fallen = Column("diverged", [str(row.diverged or "") for row in rows], 1)
+    return [
+        Column("method", [row.label for row in rows], words=True),
+        Column("final accuracy", [_accuracy(row.final_accuracy()) for row in rows]),
+        Column(f"rounds to {target:.0%}", [_reach(row.rounds_to(target), 0) for row in rows], 2),
+        Column("seconds to it", [_reach(row.seconds_to(target), 2) for row in rows], 3),
+        *([fallen] if any(row.diverged for row in rows) else []),
+    ]
+
+
+def _accuracy(value: "Interval") -> str:
     if value.samples == 0:
-        return "not reached"
-    text = f"{scale * value.mean:.2f}{unit}"
+        return "diverged"
+    text = f"{100 * value.mean:.2f}%"
     if not math.isnan(value.half_width):
-        text += f" ± {scale * value.half_width:.2f}"
-    return text if value.samples == seeds else f"{text} ({value.samples} of {seeds})"
+        text += f" ± {100 * value.half_width:.2f}"
+    return f"{text} ({value.samples} of {value.samples + value.lost})" if value.lost else text
+
+
+def _reach(value: "Reach", digits: int) -> str:
+    """Median and range; first of all, how many runs never got there."""
+    if value.reached == 0:
+        return "not reached"
+
+    def number(one: float) -> str:
+        return "∞" if math.isinf(one) else f"{one:.{digits}f}".removesuffix(".0")
+
+    missed = value.runs - value.reached
+    high = math.inf if missed else value.high
+    text = number(value.median)
+    if value.runs > 1 and value.low < high:
+        text += f" ({number(value.low)}–{number(high)})"
+    return f"not in {missed} of {value.runs}; {text}" if missed else text
 
 
 def as_json(rows: "Sequence[Row]", target: float) -> dict[str, Any]:
-    """The comparison for programs; an unknown number is null."""
+    """The comparison for programs; an unknown or infinite number is null."""
+    from bherd.conclusion import conclude
 
-    def plain(value: "Interval") -> dict[str, Any]:
-        numbers = {"mean": value.mean, "half_width": value.half_width}
-        return {**{k: None if math.isnan(v) else v for k, v in numbers.items()}, "samples": value.samples}
+    def plain(value: "Interval | Reach", **more: float) -> dict[str, Any]:
+        numbers = {**value._asdict(), **more}
+        return {name: number if math.isfinite(number) else None for name, number in numbers.items()}
+
+    def method(row: "Row") -> dict[str, Any]:
+        final = row.final_accuracy()
+        return {
+            "method": row.label,
+            "final_accuracy": plain(final, half_width=final.half_width),
+            "rounds_to_target": plain(row.rounds_to(target)),
+            "seconds_to_target": plain(row.seconds_to(target)),
+            "diverged": row.diverged,
+        }
 
     return {
         "target": target,
-        "methods": [
-            {
-                "method": row.label,
-                "final_accuracy": plain(row.final_accuracy()),
-                "rounds_to_target": plain(row.rounds_to(target)),
-                "seconds_to_target": plain(row.seconds_to(target)),
-                "diverged": row.diverged,
-            }
-            for row in rows
-        ],
+        "methods": [method(row) for row in rows],
+        "conclusion": conclude([row.contender() for row in rows]),
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bherd.cli.table import Column
     from bherd.report.listing import Line
 
 
@@ -34,18 +35,26 @@ def execute(args: argparse.Namespace) -> int:
     if not lines:
         sys.stdout.write(f"no runs below {args.directory}; `bherd run` makes one\n")
         return 0
-    for text in _columns(lines):
-        sys.stdout.write(text + "\n")
+    from bherd.cli.table import print_table
+
+    print_table(_columns(lines), framed=False)
     return 0
 
 
-def _columns(lines: "list[Line]") -> list[str]:
-    """The listing as text, each column as wide as its longest entry."""
-    header = ("RUN", "METHOD", "TASK", "SEED", "ROUNDS", "ACCURACY", "TIME", "STATUS")
-    rows = [header, *(_row(line) for line in lines)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
+def _columns(lines: "list[Line]") -> "list[Column]":
+    """The listing; where the terminal is narrow, the time goes first, then what the run's name says too."""
+    from bherd.cli.table import Column
+
+    run, method, task, seed, rounds, accuracy, time, status = zip(*map(_row, lines), strict=True)
     return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        Column("RUN", run, words=True, narrowest=48),
+        Column("METHOD", method, 1, words=True),
+        Column("TASK", task, 3, words=True),
+        Column("SEED", seed, 2),
+        Column("ROUNDS", rounds),
+        Column("ACCURACY", accuracy),
+        Column("TIME", time, 4),
+        Column("STATUS", status, words=True),
     ]
 
 

@@ -5,9 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-import numpy as np
-
-from bherd.comparison import common_target, interval
 from bherd.methods import by_name
 from bherd.report import thin
 from bherd.report.command import command
@@ -17,6 +14,7 @@ from bherd.report.headline import headline
 from bherd.report.herd import Distance, Herd, distances, heat_maps, read_ledger
 from bherd.report.records import Curve, RunRecord, Split
 from bherd.report.rounds_inside import Snapshots, snapshots
+from bherd.statistics import Interval, common_target, interval
 
 
 @dataclass(frozen=True)
@@ -59,6 +57,8 @@ class Method:
     runs: list[int]
     final_mean: float | None
     final_half_width: float | None
+    final_runs: int
+    """How many runs the mean is over; those that diverged are left out."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,9 @@ def assemble(records: Sequence[RunRecord], title: str | None) -> Payload:
 
 
 def _method(series: Series, records: Sequence[RunRecord]) -> Method:
-    finals = [value for i in series.runs if (value := records[i].final_accuracy) is not None]
-    final = interval(finals)
-    return Method(series.label, series.runs, thin.short(final.mean), thin.short(final.half_width))
+    final = _final(series, records)
+    mean, half_width = thin.short(final.mean), thin.short(final.half_width)
+    return Method(series.label, series.runs, mean, half_width, final.samples)
 
 
 def _run(record: RunRecord, name: str, count: int, shelf: LabelShelf) -> Run:
@@ -182,15 +182,15 @@ def _title(tasks: Sequence[Task]) -> str:
     return f"{series[0].label if len(series) == 1 else f'{len(series)} methods'} on {dataset}"
 
 
+def _final(series: Series, records: Sequence[RunRecord]) -> Interval:
+    """Final accuracy over the runs that did not diverge; of an unfinished run, the last one so far."""
+    mine = [records[i] for i in series.runs if records[i].diverged_at is None]
+    return interval([value for run in mine if (value := run.final_accuracy) is not None])
+
+
 def _target(task: TaskGroup, records: Sequence[RunRecord]) -> float:
-    """The target accuracy that the page begins with; runs that diverged do not count."""
-    finals = []
-    for series in task.series:
-        values = [records[i].final_accuracy for i in series.runs if records[i].diverged_at is None]
-        known = [value for value in values if value is not None]
-        if known:
-            finals.append(float(np.mean(known)))
-    return common_target(finals)
+    """The target accuracy that the page begins with."""
+    return common_target([_final(series, records).mean for series in task.series])
 
 
 def _notes(records: Sequence[RunRecord], runs: Sequence[Run]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy.typing as npt
 import pyarrow as pa
 
+from bherd.comparison import step_length
 from bherd.config import Config
 from bherd.method import Indices
 from bherd.runs import directory as names
@@ -51,6 +52,8 @@ class RunRecord:
     peak_memory_bytes: int | None
     curve: Curve
     split: Split
+    step_length: float | None = None
+    """Beside FedAvg's, as the summary has it."""
 
     @property
     def final_accuracy(self) -> float | None:
@@ -91,6 +94,7 @@ def read_run(directory: Path) -> RunRecord:
         peak_memory_bytes=summary.get("peak_memory_bytes"),
         curve=_curve(lines),
         split=Split(*(sum(line["seconds"][part] for line in lines) for part in _PARTS)),
+        step_length=step_length(summary),
     )
 
 

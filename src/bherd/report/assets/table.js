@@ -8,19 +8,25 @@ function reachedAt(run) {
   return run.curve.test_accuracy.findIndex((value) => value !== null && value >= state.target - 1e-12);
 }
 
+// Median and range over the runs; one that never gets there counts as longer than any.
 function toTarget(series, key, text) {
   const runs = runsOf(series);
-  const hits = runs.map((run) => [run, reachedAt(run)]).filter(([, at]) => at >= 0).map(([run, at]) => run.curve[key][at]);
+  const firsts = runs.map((run) => (reachedAt(run) < 0 ? Infinity : run.curve[key][reachedAt(run)])).sort((a, b) => a - b);
+  const hits = firsts.filter(Number.isFinite);
   if (!hits.length) return ["never"];
+  const missed = runs.length - hits.length;
+  const middle = runs.length >> 1;
+  const median = runs.length % 2 ? firsts[middle] : (firsts[middle - 1] + firsts[middle]) / 2;
   const [low, high] = extent(hits);
-  const partly = hits.length < runs.length ? `${hits.length} of ${runs.length} seeds` : null;
-  const range = low < high ? `${text(low)} – ${text(high)}` : null;
-  return [text(mean(hits)), partly, range];
+  if (missed) return [`not in ${missed} of ${plural(runs.length, "seed")}`, Number.isFinite(median) ? `median ${text(median)}` : null, `${text(low)} at best`];
+  return [text(median), low < high ? `${text(low)} – ${text(high)}` : null];
 }
 
 function finalCell(series) {
   if (series.final_mean === null) return ["not measured"];
-  const spread = series.final_half_width === null ? plural(series.runs.length, "seed") : `± ${(100 * series.final_half_width).toFixed(2)} (${plural(series.runs.length, "seed")})`;
+  const all = plural(series.runs.length, "seed");
+  const seeds = series.final_runs < series.runs.length ? `${series.final_runs} of ${all}` : all;
+  const spread = series.final_half_width === null ? seeds : `± ${(100 * series.final_half_width).toFixed(2)} (${seeds})`;
   return [percent(series.final_mean), spread];
 }
 
@@ -94,7 +100,7 @@ function buildTable(onTarget) {
       "div",
       { class: "controls" },
       el("label", { for: "target" }, "Target accuracy", input, "%"),
-      el("span", { class: "hint", id: "target-help" }, "At first the highest whole percent that every method ends at, those left out that diverged or end more than a tenth below the best. Small print: range over the seeds; ± is the 95% interval."),
+      el("span", { class: "hint", id: "target-help" }, "At first the highest whole percent that every method ends at, those left out that diverged or end more than a tenth below the best. What it took: median and range over the seeds; ± is the 95% interval of the mean."),
     ),
     el(
       "div",
