@@ -1,20 +1,30 @@
 """The configuration: every bad value is refused with a sentence that helps."""
 
 import dataclasses
+import json
 import math
+import pydoc
 import tomllib
+from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
 import pytest
+import tomli_w
 
 from bherd.config import (
+    TABLES,
     Config,
     MethodConfig,
     RunConfig,
     TaskConfig,
     TrainConfig,
-    first_difference,
+    all_settings,
+    deciding,
+    difference,
+    find_setting,
     from_dict,
-    section_of,
+    identity,
     to_dict,
 )
 from bherd.errors import InputError
@@ -120,7 +130,7 @@ def test_direct_construction_is_checked_too() -> None:
     ],
 )
 def test_a_value_of_the_wrong_type(setting: str, value: object, wanted: str) -> None:
-    with pytest.raises(InputError, match=rf"{section_of(setting)}\.{setting} is .*, but {wanted}"):
+    with pytest.raises(InputError, match=rf"{find_setting(setting).table}\.{setting} is .*, but {wanted}"):
         Config().replace(**{setting: value})
 
 
@@ -170,7 +180,7 @@ def test_an_error_names_its_source() -> None:
 def test_replace_knows_every_setting_and_no_other() -> None:
     for section, values in to_dict(Config()).items():
         for name, value in values.items():
-            assert section_of(name) == section
+            assert find_setting(name).table == section
             assert Config().replace(**{name: value}) == Config()
     with pytest.raises(InputError, match="no setting 'alhpa'; did you mean 'alpha'"):
         Config().replace(alhpa=0.5)
@@ -194,9 +204,116 @@ def test_did_you_mean() -> None:
     assert did_you_mean("xyz", ["fedavg", "fednova"]) == "; known are fedavg, fednova"
 
 
-def test_first_difference_tells_runs_apart_by_what_decides_the_result() -> None:
+def test_difference_tells_runs_apart_by_what_decides_the_result() -> None:
     base = Config()
-    assert first_difference(base, base.replace(workers=3, checkpoint_every=7, data_dir="elsewhere")) is None
-    assert first_difference(base.replace(reshuffle=True), base) is None
-    assert first_difference(base, base.replace(rounds=7)) == "train.rounds is 7 here and 100 there"
-    assert first_difference(base, base.replace(participation=1)) is not None
+    assert difference(base, base.replace(workers=3, checkpoint_every=7, data_dir="elsewhere")) is None
+    assert difference(base.replace(reshuffle=True), base) is not None
+    assert str(difference(base, base.replace(rounds=7))) == "train.rounds is 7 here and 100 there"
+    assert difference(base, base.replace(participation=1)) is not None
+
+
+def test_what_decides_no_result_is_told_in_one_place() -> None:
+    free = {one.path for one in all_settings() if not one.decides}
+    assert free == {"task.data_dir", "run.device", "run.workers", "run.checkpoint_every", "run.memory"}
+    for one in all_settings():
+        assert (one.name in deciding(Config())[one.table]) is one.decides
+
+
+def test_identity_is_the_same_exactly_where_there_is_no_difference() -> None:
+    base = Config()
+    for change in (
+        {"workers": 3},
+        {"device": "cuda"},
+        {"memory": "2GB"},
+        {"alpha": 0.1234567},
+        {"alpha": 0.1234568},
+        {"participation": 1},
+        {"reshuffle": False},
+        {"seed": 1},
+        {"eval_every": 2},
+    ):
+        other = base.replace(**change)
+        assert (identity(other) == identity(base)) is (difference(base, other) is None)
+    assert identity(base.replace(alpha=0.1234567)) != identity(base.replace(alpha=0.1234568))
+
+
+def test_an_identity_can_be_read_back() -> None:
+    config = Config().replace(method="scaffold", participation=2, reshuffle=True, lr=1e-9)
+    assert difference(from_dict(json.loads(identity(config))), config) is None
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: RunConfig(engine="simulat"), "run.engine is 'simulat', but one of simulate, reference, ray"),  # type: ignore[arg-type]
+        (lambda: TrainConfig(lr="0.1"), "train.lr is '0.1', but a number is expected"),  # type: ignore[arg-type]
+        (lambda: TrainConfig(rounds=2.5), "train.rounds is 2.5, but a whole number"),  # type: ignore[arg-type]
+        (lambda: TrainConfig(lr=10**400), "lr is inf, but it must be positive"),
+        (lambda: TrainConfig(lr=-(10**400)), "lr is -inf, but it must be positive"),
+        (lambda: MethodConfig(name="fedavgg"), "did you mean 'fedavg'"),
+        (lambda: MethodConfig(alpha=2.0), r"alpha is 2.0, .*\(0, 1\]"),
+        (lambda: TaskConfig(clients=0), "clients is 0"),
+        (lambda: RunConfig(memory="much"), "memory is 'much'"),
+        (lambda: Config(method="fedavg"), "method is 'fedavg', but a MethodConfig is expected"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_constructor_refuses_what_a_file_would_be_refused_for(
+    make: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_constructor_file_and_flag_say_the_same() -> None:
+    said = []
+    for way in (
+        lambda: TrainConfig(lr="0.1"),  # type: ignore[arg-type]
+        lambda: Config().replace(lr="0.1"),
+        lambda: from_dict({"train": {"lr": "0.1"}}),
+    ):
+        with pytest.raises(InputError) as caught:
+            way()
+        said.append(str(caught.value))
+    assert set(said) == {"train.lr is '0.1', but a number is expected"}
+
+
+def test_numpys_scalars_become_plain_values() -> None:
+    config = Config().replace(
+        clients=np.int64(3),
+        alpha=np.float32(0.25),
+        lr=np.float64(0.01),
+        epochs=np.int32(2),
+        eval_train=np.bool_(False),
+        partition=np.str_("case1"),
+        participation=np.int64(2),
+    )
+    plain = Config().replace(
+        clients=3, alpha=0.25, lr=0.01, epochs=2, eval_train=False, partition="case1", participation=2
+    )
+    assert config == plain
+    for one in all_settings():
+        ours, usual = (getattr(getattr(c, one.table), one.name) for c in (config, plain))
+        assert type(ours) is type(usual), one.path
+    assert tomllib.loads(tomli_w.dumps(deciding(config.replace(reshuffle=True))))["task"]["clients"] == 3
+    assert TrainConfig(rounds=np.int64(3)).rounds == 3
+    with pytest.raises(InputError, match="a whole number is expected"):
+        TrainConfig(rounds=np.float64(3.0))  # type: ignore[arg-type]
+
+
+def test_a_path_is_taken_as_its_text() -> None:
+    assert TaskConfig(dataset=Path("a") / "b.npz").dataset == str(Path("a") / "b.npz")  # type: ignore[arg-type]
+
+
+def test_the_method_may_be_named_as_its_flag_is() -> None:
+    assert Config().replace(method="fedavg", batch_size=10).method.name == "fedavg"
+    with pytest.raises(InputError, match="method is 'fedavgg', which is not known; did you mean 'fedavg'"):
+        Config().replace(method="fedavgg")
+
+
+@pytest.mark.parametrize("kind", [Config, MethodConfig, TaskConfig, TrainConfig, RunConfig])
+def test_help_shows_every_setting_with_its_default(kind: type) -> None:
+    text = pydoc.plain(pydoc.render_doc(kind))
+    words = " ".join(text.replace("|", " ").split())
+    for one in all_settings():
+        if kind is Config or kind is TABLES[one.table]:
+            assert f"{one.name} = {one.usual} {one.help}" in words

@@ -1,5 +1,8 @@
 """Which runs the figures need, which of them are the same run, and their controls."""
 
+import csv
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -27,6 +30,7 @@ from bherd.selectors.herding import herding_order
 from bherd.selectors.reversed_herding import reversed_herding
 from bherd.tasks.datasets import load_dataset
 
+RESULTS = Path(__file__).parents[1] / "results"
 PAPER = make_scale("paper", cifar=True)
 SVM = PAPER.svm
 
@@ -70,6 +74,17 @@ def test_different_configurations_have_different_keys(name: str) -> None:
     for experiment in EXPERIMENTS:
         for curve in experiment.curves(scale):
             assert by_key.setdefault(curve.key, curve) == curve
+
+
+@pytest.mark.parametrize("name", ["quick", "paper"])
+def test_the_published_results_are_found_under_the_keys_of_today(name: str) -> None:
+    with (RESULTS / name / "configurations.csv").open(encoding="utf-8") as file:
+        published = [row["key"] for row in csv.DictReader(file)]
+    keys = {
+        curve.key for experiment in EXPERIMENTS for curve in experiment.curves(make_scale(name, cifar=True))
+    }
+    assert published
+    assert set(published) <= keys
 
 
 def test_seeds_share_a_key_and_differ_in_the_seed() -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bherd.config import Config, first_difference
+from bherd.config import Config, difference
 from bherd.errors import InputError
 
 
@@ -22,10 +22,9 @@ def run_job(job: Job) -> dict[str, Any]:
 
     if not (job.directory / CONFIG).exists():
         return run(job.config.replace(workers=1), job.directory)
-    difference = first_difference(read_config(job.directory), resolve(job.config))
-    if difference is not None:
+    other = difference(read_config(job.directory), resolve(job.config))
+    if other is not None:
         raise InputError(
-            f"{job.directory} holds a run with other settings ({difference}); choose another --out "
-            "or remove it"
+            f"{job.directory} holds a run with other settings ({other}); choose another --out or remove it"
         )
     return resume(job.directory, workers=1)

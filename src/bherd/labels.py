@@ -3,14 +3,23 @@
 from bherd.config import Config, MethodConfig
 
 
+def number(value: float) -> str:
+    """The shortest text that gives the number back, so that unequal numbers never look the same.
+
+    >>> number(0.5), number(2.0), number(1e-05), number(0.1234567)
+    ('0.5', '2', '1e-05', '0.1234567')
+    """
+    return repr(float(value)).removesuffix(".0")
+
+
 def _details(method: MethodConfig) -> list[str]:
     details = []
     if method.name.startswith(("bherd-", "random-", "reversed-")):
-        details.append(f"alpha={method.alpha:g}")
+        details.append(f"alpha={number(method.alpha)}")
     if method.step != "equation":
         details.append(method.step)
     if method.server_lr != 1.0:
-        details.append(f"server_lr={method.server_lr:g}")
+        details.append(f"server_lr={number(method.server_lr)}")
     return details
 
 

@@ -64,15 +64,11 @@ def prepare(config: Config, *, task: Task | None = None, method: Method | None =
 
     A `task` or a `method` of your own takes the place of the one that the configuration names.
     """
-    config = resolve(config)
-    if method is None:
-        chosen = config.method
-        method = methods.by_name(chosen.name, chosen.alpha, chosen.step, chosen.server_lr)
+    method = method or method_of(config)
+    config = resolve(config, method)
     if task is None:
         task = _task(config)
     train = config.train
-    reshuffle = method.reshuffle if train.reshuffle is None else train.reshuffle
-    config = replace(config, train=replace(train, reshuffle=reshuffle))
     schedule = Schedule(
         train.rounds,
         train.participation,
@@ -83,20 +79,33 @@ def prepare(config: Config, *, task: Task | None = None, method: Method | None =
         config.run.eval_train,
     )
     local = Local(
-        train.batch_size, train.epochs, train.lr, reshuffle, config.run.seed, config.run.snapshot_every
+        train.batch_size,
+        train.epochs,
+        train.lr,
+        bool(train.reshuffle),
+        config.run.seed,
+        config.run.snapshot_every,
     )
     store = memory.choose_store(config, task, method)
     return Session(config, task, method, schedule, local, store)
 
 
-def resolve(config: Config) -> Config:
-    """Fill in what the configuration leaves to us, except what depends on the method object."""
+def method_of(config: Config) -> Method:
+    """The method that a configuration names."""
+    chosen = config.method
+    return methods.by_name(chosen.name, chosen.alpha, chosen.step, chosen.server_lr)
+
+
+def resolve(config: Config, method: Method | None = None) -> Config:
+    """Fill in what the configuration leaves to us; `method` is your own, if it is not the one named."""
     if config.method.name == "centralized":
         config = replace(
             config,
             task=replace(config.task, clients=1, partition="case1"),
             train=replace(config.train, participation=1.0),
         )
+    if config.train.reshuffle is None:
+        config = config.replace(reshuffle=(method or method_of(config)).reshuffle)
     if config.run.workers == 0:
         config = replace(config, run=replace(config.run, workers=os.cpu_count() or 1))
     return config

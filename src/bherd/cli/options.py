@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bherd.config import Config, from_dict, section_of
+from bherd.config import Config, find_setting, from_dict
 from bherd.errors import InputError
 
 
@@ -108,8 +108,8 @@ def config_from(args: argparse.Namespace) -> Config:
     for name in (*names, "name", "seed", "reshuffle"):
         value = getattr(args, name, None)
         if value is not None:
-            tree.setdefault(section_of(name), {})[name] = value
-    return from_dict(tree, source=str(args.config or "command line"))
+            tree.setdefault(find_setting(name).table, {})[name] = value
+    return from_dict(tree)
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

@@ -9,9 +9,9 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from bherd.config import Config, MethodConfig, RunConfig, TaskConfig, TrainConfig, to_dict
+from bherd.config import TABLES, Config, MethodConfig, RunConfig, TaskConfig, TrainConfig, differences
 from bherd.experiments.scales import Workload, WorkloadName
 
 Case = Literal["case1", "case2", "case3"]
@@ -20,10 +20,10 @@ Step = Literal["equation", "amplified"]
 STEPS: tuple[Step, ...] = ("equation", "amplified")
 DEFAULT_ALPHA, DEFAULT_CLIENTS = 0.5, 5
 
-_WITHOUT_INFLUENCE = {
-    "run": ("seed", "workers", "checkpoint_every", "device", "ledger"),
-    "task": ("data_dir",),
-}
+_NOT_OF_A_CURVE = ("run.seed", "run.ledger")
+"""A curve has many seeds, and whether it keeps a ledger follows from the rest."""
+_BASE = Config(task=TaskConfig(model="svm"))
+"""What keys are counted from: the defaults of the day on which the first results were published."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,11 @@ class Curve:
     @property
     def key(self) -> str:
         """Twelve hex digits that name the configuration, whatever its seed."""
-        default = to_dict(Config())
-        tree = {
-            section: {
-                name: value
-                for name, value in values.items()
-                if name not in _WITHOUT_INFLUENCE.get(section, ()) and value != default[section][name]
-            }
-            for section, values in to_dict(self.config).items()
-        }
+        tree: dict[str, dict[str, Any]] = {table: {} for table in TABLES}
+        for path, _, value in differences(_BASE, self.config):
+            if path not in _NOT_OF_A_CURVE:
+                table, _, name = path.partition(".")
+                tree[table][name] = value
         return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:12]
 
     def seeded(self, seed: int) -> Config:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bherd.config import SECTIONS, Config, from_dict
+from bherd.config import TABLES, Config, from_dict
 from bherd.errors import InputError
 from bherd.method import Method
 from bherd.names import did_you_mean
@@ -65,8 +65,8 @@ def read_run_config(flat: Mapping[str, Any]) -> tuple[Config, Rules]:
     tree: dict[str, dict[str, Any]] = {}
     for key, value in flat.items():
         section, _, name = key.partition(".")
-        if not name or section not in (*SECTIONS, FEDERATION):
-            known = [*SECTIONS, FEDERATION]
+        if not name or section not in (*TABLES, FEDERATION):
+            known = [*TABLES, FEDERATION]
             raise InputError(f"run configuration: unknown key {key!r}{did_you_mean(section, known)}")
         tree.setdefault(section, {})[name.replace("-", "_")] = value
     rules = _rules(tree.pop(FEDERATION, {}))
@@ -140,5 +140,5 @@ def check_weights_form(method: Method) -> None:
         return
     raise InputError(
         f"the weights form cannot carry this method: {needs}; use the sum form with bherd's strategy "
-        "(weights serves fedavg, bherd-fedavg and random-fedavg)"
+        "(weights serves fedavg, bherd-fedavg, random-fedavg and reversed-fedavg)"
     )

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from bherd.cli.options import FLAGS, METHOD_FLAG, SEED_FLAG
-from bherd.config import Config, section_of, to_dict
+from bherd.config import Config, find_setting, to_dict
 
 _LEFT_OUT = {"workers"}
 """What changes no result."""
@@ -18,7 +18,7 @@ def command(config: Config) -> str:
     flags = [*(flag for flags in FLAGS.values() for flag in flags), SEED_FLAG]
     known = {flag.setting for flag in flags} | {"name", "reshuffle"} | _LEFT_OUT
     for flag in flags:
-        section = section_of(flag.setting)
+        section = find_setting(flag.setting).table
         value = mine[section][flag.setting]
         always = flag.setting == "seed"
         if flag.setting not in _LEFT_OUT and (always or value != usual[section][flag.setting]):

@@ -1,15 +1,21 @@
 """Runs sorted into tasks (what is learnt) and series (how); seeds are repetitions of a series."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from bherd.config import Config
-from bherd.labels import method_label
+from bherd.config import Config, all_settings, find_setting
+from bherd.labels import method_label, number
 from bherd.methods import by_name
 from bherd.report.records import RunRecord
 
-_SETTINGS = ("rounds", "epochs", "batch_size", "lr", "participation")
+_SHOWN_ELSEWHERE = {"reshuffle", "seed", "dtype", "eval_every", "eval_train", "snapshot_every", "ledger"}
+"""In a series' own words, in its runs, in the task's label; or what is recorded and no more."""
+_SETTINGS = [
+    one.name
+    for one in all_settings()
+    if one.decides and one.table in ("train", "run") and one.name not in _SHOWN_ELSEWHERE
+]
 
 
 @dataclass(frozen=True)
@@ -70,12 +76,17 @@ def _series_label(run: RunRecord, varying: list[str], mixed: bool) -> str:
     usual = by_name(method.name, method.alpha, method.step, method.server_lr).reshuffle
     if mixed and run.config.train.reshuffle not in (None, usual):
         parts.append("reshuffled" if run.config.train.reshuffle else "not reshuffled")
-    parts += [f"{name}={_setting(run, name):g}" for name in varying]
+    parts += [f"{name}={_shown(name, _setting(run, name))}" for name in varying]
     return ", ".join(parts)
 
 
 def _setting(run: RunRecord, name: str) -> Any:
-    return asdict(run.config.train)[name]
+    return getattr(getattr(run.config, find_setting(name).table), name)
+
+
+def _shown(name: str, value: object) -> str:
+    exact = name == "participation"  # 1 is one client, 1.0 is everybody
+    return number(value) if isinstance(value, float) and not exact else str(value)
 
 
 def _centralized(run: RunRecord) -> bool:

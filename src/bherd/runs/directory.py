@@ -87,13 +87,7 @@ def write_config(directory: Path, config: Config, environment: dict[str, str]) -
 def read_config(directory: Path) -> Config:
     """The configuration of a run directory."""
     settings = {name: table for name, table in _read_tables(directory).items() if name != "environment"}
-    source = str(directory / CONFIG)
-    try:
-        return from_dict(settings, source=source)
-    except InputError as error:
-        if str(error).startswith(source):
-            raise
-        raise InputError(f"{source}: {error}") from error
+    return from_dict(settings, source=str(directory / CONFIG))
 
 
 def read_environment(directory: Path) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from bherd.config import FREE_TO_CHANGE, Config, to_dict
+from bherd.config import Config, difference, from_dict, to_dict
 from bherd.engines.base import Engine, State
 from bherd.errors import DamagedFileError, InputError
 from bherd.rounds import run_rounds, start_state
@@ -125,6 +125,12 @@ def resume(
         changes = names.changed_versions(environment, names.environment())
         if changes is not None:
             on_warning(f"{directory}: {changes}")
+        device = config.run.device if checkpoint is None else checkpoint.origin.config["run"]["device"]
+        if device != config.run.device:
+            on_warning(
+                f"{directory}: the run began on {device} and goes on on {config.run.device}: what follows "
+                "may differ in the last digits from a run that was never stopped"
+            )
         with hold_signals() as stop:
             remove_temporaries(directory)
             remove(directory / names.SUMMARY)
@@ -242,25 +248,21 @@ def _checked_checkpoint(directory: Path, config: Config, environment: dict[str, 
                 )
         return None
     checkpoint = load_checkpoint(path)
-    _check_settings(directory, checkpoint.origin, to_dict(config), environment)
+    _check_settings(directory, checkpoint.origin, config, environment)
     for name, mark in checkpoint.marks.items():
         check = check_whole if name == names.PARTITION else check_beginning
         check(directory / name, mark)
     return checkpoint
 
 
-def _check_settings(
-    directory: Path, then: Origin, now: dict[str, dict[str, Any]], environment: dict[str, str]
-) -> None:
-    for section, values in now.items():
-        for key, value in values.items():
-            before = then.config.get(section, {}).get(key)
-            same = before == value and type(before) is type(value)  # 1 is a client, 1.0 is everybody
-            if not same and (section, key) not in FREE_TO_CHANGE:
-                raise InputError(
-                    f"{directory} cannot be resumed: {section}.{key} is {value!r} in {names.CONFIG}, but "
-                    f"the run began with {before!r}; put it back, or start a new run"
-                )
+def _check_settings(directory: Path, then: Origin, now: Config, environment: dict[str, str]) -> None:
+    """Refuse other settings than the run began with; one that is younger than the run had its default."""
+    other = difference(from_dict(then.config, source=str(directory / names.CHECKPOINT)), now)
+    if other is not None:
+        raise InputError(
+            f"{directory} cannot be resumed: {other.path} is {other.now!r} in {names.CONFIG}, but "
+            f"the run began with {other.before!r}; put it back, or start a new run"
+        )
     if environment != then.environment:
         raise DamagedFileError(
             f"{directory / names.CONFIG} is damaged: its table [environment] is not the one that the run "
