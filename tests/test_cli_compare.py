@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from bherd.errors import InputError
+from bherd.jobs import Job, run_job
 from command_line import FAST, run
+from small_runs import small_config
 
 METHODS_OF_THE_DEMO = (
     "fedavg",
@@ -51,6 +54,22 @@ def test_compare_refuses_a_folder_with_other_settings(capsys: pytest.CaptureFixt
     assert run(*arguments) == 0
     assert run(*arguments, "--batch-size", "50") == 2
     assert "train.batch_size is 50 here and 100 there" in capsys.readouterr().err
+
+
+def test_a_run_in_another_sample_order_is_another_run(tmp_path: Path) -> None:
+    """An order that is left to the method is compared as what the method makes of it."""
+    config = small_config(tmp_path, "random-fedavg")
+    assert run_job(Job(config.replace(reshuffle=True), tmp_path / "run"))["status"] == "complete"
+    with pytest.raises(InputError, match=r"train\.reshuffle is False here and True there"):
+        run_job(Job(config, tmp_path / "run"))
+    assert run_job(Job(config.replace(reshuffle=True), tmp_path / "run"))["status"] == "complete"
+
+
+def test_compare_tells_shares_apart_to_the_last_digit(capsys: pytest.CaptureFixture[str]) -> None:
+    methods = ["random-fedavg:alpha=0.1234567", "random-fedavg:alpha=0.1234568"]
+    assert run("compare", *methods, *FAST, "--seeds", "1", "--jobs", "1", "--out", "c", "--json") == 0
+    shown = json.loads(capsys.readouterr().out)["methods"]
+    assert [row["method"] for row in shown] == [text.replace(":", " ") for text in methods]
 
 
 @pytest.mark.parametrize(

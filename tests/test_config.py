@@ -214,7 +214,7 @@ def test_difference_tells_runs_apart_by_what_decides_the_result() -> None:
 
 def test_what_decides_no_result_is_told_in_one_place() -> None:
     free = {one.path for one in all_settings() if not one.decides}
-    assert free == {"task.data_dir", "run.device", "run.workers", "run.checkpoint_every", "run.memory"}
+    assert free == {"task.data_dir", "run.workers", "run.checkpoint_every", "run.memory"}
     for one in all_settings():
         assert (one.name in deciding(Config())[one.table]) is one.decides
 
@@ -295,7 +295,7 @@ def test_numpys_scalars_become_plain_values() -> None:
         ours, usual = (getattr(getattr(c, one.table), one.name) for c in (config, plain))
         assert type(ours) is type(usual), one.path
     assert tomllib.loads(tomli_w.dumps(deciding(config.replace(reshuffle=True))))["task"]["clients"] == 3
-    assert TrainConfig(rounds=np.int64(3)).rounds == 3
+    assert TrainConfig(rounds=np.int64(3)).rounds == 3  # type: ignore[arg-type]
     with pytest.raises(InputError, match="a whole number is expected"):
         TrainConfig(rounds=np.float64(3.0))  # type: ignore[arg-type]
 

@@ -235,6 +235,30 @@ def test_repeated_runs_are_noted(tmp_path: Path) -> None:
     assert any("same method, task and seed: b." in note for note in shown.notes)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "labels"),
+    [
+        (
+            {"alpha": 0.1234567},
+            {"alpha": 0.1234568},
+            ["bherd-fedavg alpha=0.1234567", "bherd-fedavg alpha=0.1234568"],
+        ),
+        ({"lr": 0.1234567}, {"lr": 0.1234568}, ["lr=0.1234567", "lr=0.1234568"]),
+        ({"participation": 1}, {"participation": 1.0}, ["participation=1", "participation=1.0"]),
+        ({"engine": "simulate"}, {"engine": "reference"}, ["engine=simulate", "engine=reference"]),
+        ({"store": "auto"}, {"store": "sketch"}, ["store=auto", "store=sketch"]),
+    ],
+)
+def test_runs_that_differ_in_what_decides_are_series_of_their_own(
+    first: dict[str, object], second: dict[str, object], labels: list[str], tmp_path: Path
+) -> None:
+    for name, changes in (("a", first), ("b", second)):
+        made_up_run(tmp_path / name, BASE.replace(**changes), rounds=3, steps=4)
+    shown = payload_of(tmp_path)
+    assert [one.label.rpartition(", ")[2] for one in shown.tasks[0].series] == labels
+    assert not any("same method, task and seed" in note for note in shown.notes)
+
+
 def test_the_command_makes_the_same_configuration() -> None:
     from bherd.cli import build_parser
     from bherd.cli.options import config_from

@@ -13,6 +13,7 @@ from bherd.config import Config
 from bherd.errors import DamagedFileError, InputError
 from bherd.runs import directory as names
 from bherd.runs import execute, seal
+from bherd.runs.checkpoint import load_checkpoint, save_checkpoint
 from bherd.runs.execute import resume, run
 from small_runs import small_config, tree
 
@@ -180,6 +181,27 @@ def test_an_altered_setting_is_named(old: str, new: str, setting: str, stopped: 
     assert text.count(f"\n{old}\n") == 1
     path.write_text(text.replace(f"\n{old}\n", f"\n{new}\n"))
     assert setting in refused(directory, names.CONFIG)
+
+
+def test_a_setting_that_is_younger_than_the_run_counts_with_its_default(
+    stopped: Path, complete: Path, tmp_path: Path
+) -> None:
+    directory = Path(shutil.copytree(stopped, tmp_path / "run"))
+    path = directory / names.CONFIG
+    text = path.read_text()
+    path.write_text(text.replace('\nstore = "auto"\n', "\n").replace("\nserver_lr = 1.0\n", "\n"))
+    assert path.read_text() != text
+    checkpoint = load_checkpoint(directory / names.CHECKPOINT)
+    del checkpoint.origin.config["run"]["store"]
+    del checkpoint.origin.config["method"]["server_lr"]
+    save_checkpoint(directory / names.CHECKPOINT, checkpoint)
+    path.write_text(path.read_text().replace("[method]\n", "[method]\nserver_lr = 2.0\n"))
+    assert "method.server_lr is 2.0 in config.toml, but the run began with 1.0" in refused(
+        directory, names.CONFIG
+    )
+    path.write_text(path.read_text().replace("server_lr = 2.0\n", ""))
+    assert resume(directory)["status"] == "complete"
+    assert (directory / names.MODEL).read_bytes() == (complete / names.MODEL).read_bytes()
 
 
 def test_settings_that_change_no_result_may_change(stopped: Path, complete: Path, tmp_path: Path) -> None:

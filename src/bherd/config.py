@@ -113,12 +113,7 @@ class RunConfig(Table):
         "simulate", "simulate (fast), reference (plain loops) or ray (simulate on Ray actors)", metavar="NAME"
     )
     dtype: Literal["float32", "float64"] = setting("float32", "float32 or float64", metavar="TYPE")
-    device: str = setting(
-        "cpu",
-        "cpu, cuda, cuda:0 and so on; like another version of torch it can change last digits",
-        metavar="DEVICE",
-        decides=False,
-    )
+    device: str = setting("cpu", "cpu, cuda, cuda:0 and so on", metavar="DEVICE")
     workers: int = setting(
         0,
         "clients trained at the same time; 0: as many as there are cores",

@@ -20,8 +20,8 @@ Step = Literal["equation", "amplified"]
 STEPS: tuple[Step, ...] = ("equation", "amplified")
 DEFAULT_ALPHA, DEFAULT_CLIENTS = 0.5, 5
 
-_NOT_OF_A_CURVE = ("run.seed", "run.ledger")
-"""A curve has many seeds, and whether it keeps a ledger follows from the rest."""
+_NOT_OF_A_CURVE = ("run.seed", "run.device", "run.ledger")
+"""A curve has many seeds, on any device, and whether it keeps a ledger follows from the rest."""
 _BASE = Config(task=TaskConfig(model="svm"))
 """What keys are counted from: the defaults of the day on which the first results were published."""
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bherd.config import Config, all_settings, find_setting
 from bherd.labels import method_label, number
@@ -57,7 +56,7 @@ def group(runs: Sequence[RunRecord]) -> Grouping:
 
 
 def _task_group(runs: Sequence[RunRecord], members: list[int], label: str, repeated: set[int]) -> TaskGroup:
-    varying = [name for name in _SETTINGS if len({_setting(runs[i], name) for i in members}) > 1]
+    varying = [name for name in _SETTINGS if len({_shown(name, runs[i]) for i in members}) > 1]
     mixed = len({bool(runs[i].config.train.reshuffle) for i in members}) > 1
     found: dict[str, dict[int, int]] = {}
     for index in members:
@@ -76,15 +75,12 @@ def _series_label(run: RunRecord, varying: list[str], mixed: bool) -> str:
     usual = by_name(method.name, method.alpha, method.step, method.server_lr).reshuffle
     if mixed and run.config.train.reshuffle not in (None, usual):
         parts.append("reshuffled" if run.config.train.reshuffle else "not reshuffled")
-    parts += [f"{name}={_shown(name, _setting(run, name))}" for name in varying]
+    parts += [f"{name}={_shown(name, run)}" for name in varying]
     return ", ".join(parts)
 
 
-def _setting(run: RunRecord, name: str) -> Any:
-    return getattr(getattr(run.config, find_setting(name).table), name)
-
-
-def _shown(name: str, value: object) -> str:
+def _shown(name: str, run: RunRecord) -> str:
+    value = getattr(getattr(run.config, find_setting(name).table), name)
     exact = name == "participation"  # 1 is one client, 1.0 is everybody
     return number(value) if isinstance(value, float) and not exact else str(value)
 

@@ -125,12 +125,6 @@ def resume(
         changes = names.changed_versions(environment, names.environment())
         if changes is not None:
             on_warning(f"{directory}: {changes}")
-        device = config.run.device if checkpoint is None else checkpoint.origin.config["run"]["device"]
-        if device != config.run.device:
-            on_warning(
-                f"{directory}: the run began on {device} and goes on on {config.run.device}: what follows "
-                "may differ in the last digits from a run that was never stopped"
-            )
         with hold_signals() as stop:
             remove_temporaries(directory)
             remove(directory / names.SUMMARY)
