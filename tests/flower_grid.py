@@ -52,6 +52,7 @@ def tiny_config(folder: Path, **changes: object) -> Config:
         np.savez(path, x_train=data.x_train, y_train=data.y_train, x_test=data.x_test, y_test=data.y_test)
     settings: dict[str, object] = {
         "dataset": str(path),
+        "model": "svm",
         "partition": "quantity:1.0",
         "clients": 3,
         "rounds": 1,

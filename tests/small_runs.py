@@ -33,6 +33,7 @@ def small_config(folder: Path, method: str = "bherd-scaffold") -> Config:
         np.savez(path, x_train=x[:120], y_train=labels[:120], x_test=x[120:], y_test=labels[120:])
     config = Config().replace(
         dataset=str(path),
+        model="svm",
         clients=4,
         partition="case1",
         batch_size=8,

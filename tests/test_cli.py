@@ -181,20 +181,39 @@ def test_damaged_and_unusable_datasets_are_named(capsys: pytest.CaptureFixture[s
     Path("cut.npz").write_bytes(whole[: len(whole) // 2])
     npz(Path("nan.npz"), x_test=np.full((8, 6), np.nan, dtype=np.float32))
     npz(Path("short.npz"), y_train=np.arange(3))
+    flags = [*FAST, "--model", "svm", "--clients", "2"]
     for name in ("cut", "nan", "short"):
-        assert run("run", *FAST, "--dataset", f"{name}.npz", "--clients", "2", "--out", "here") == 2
+        assert run("run", *flags, "--dataset", f"{name}.npz", "--out", "here") == 2
         error = capsys.readouterr().err
         assert f"{name}.npz" in error
         assert len(error.splitlines()) == 1
         assert not Path("here").exists()
-    assert run("run", *FAST, "--dataset", "whole.npz", "--clients", "2", "--batch-size", "5", "--quiet") == 0
+    assert run("run", *flags, "--dataset", "whole.npz", "--batch-size", "5", "--quiet") == 0
+
+
+def test_even_against_odd_is_not_the_default_for_classes_that_are_no_digits(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    labels = np.array([0, 500])
+    npz(Path("gap.npz"), y_train=labels[np.arange(40) % 2], y_test=labels[np.arange(8) % 2])
+    flags = ["--dataset", "gap.npz", "--clients", "2", "--batch-size", "5"]
+    for command in (["run"], ["compare", "fedavg", "bherd-fedavg"], ["federation", "up"]):
+        assert run(*command, *flags, "--out", "here") == 2
+        error = capsys.readouterr().err
+        assert re.search("model is not set.*gap.npz.*--model logistic", error)
+        assert len(error.splitlines()) == 1
+        assert not Path("here").exists()
+    for command in (["run"], ["compare", "fedavg", "--seeds", "1"]):
+        assert run(*command, *flags, "--rounds", "1", "--model", "svm", "--out", command[0]) == 0
+        read = "gap.npz: 40 + 8 samples of 6 values as they are, 2 classes (0 = 0, 1 = 500)"
+        assert f"note: {read}" in capsys.readouterr().out
 
 
 def test_a_missing_dataset_names_the_command_that_gets_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty-cache"))
-    assert run("run", *FAST, "--dataset", "cifar10", "--out", "here") == 2
+    assert run("run", *FAST, "--dataset", "cifar10", "--model", "cnn", "--out", "here") == 2
     assert "bherd data fetch cifar10" in capsys.readouterr().err
 
 

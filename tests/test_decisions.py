@@ -131,7 +131,7 @@ class TestDecision3Order:
     @pytest.mark.parametrize("name", METHOD_NAMES)
     def test_decision_3_who_reshuffles(self, name: str) -> None:
         plain = name in {"fedavg", "fednova", "scaffold", "centralized"}
-        config = Config().replace(name=name, dataset="synthetic")
+        config = Config().replace(name=name, dataset="synthetic", model="svm")
         assert methods.by_name(name).reshuffle is plain
         assert prepare(config).local.reshuffle is plain
         assert prepare(config).config.train.reshuffle is plain

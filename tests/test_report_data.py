@@ -265,6 +265,7 @@ def test_the_command_makes_the_same_configuration() -> None:
 
     config = BASE.replace(
         name="bherd-scaffold",
+        model="svm",
         alpha=0.3,
         step="amplified",
         participation=3,

@@ -69,8 +69,11 @@ class TaskConfig(Table):
         decides=False,
         usual="$BHERD_DATA, then the cache",
     )
-    model: str = setting(
-        "svm", "svm, cnn, logistic, mlp, or your own as package.module:factory", metavar="NAME"
+    model: str | None = setting(
+        None,
+        "svm, cnn, logistic, mlp, or your own as package.module:factory",
+        metavar="NAME",
+        usual="svm on MNIST; other data needs one",
     )
     partition: str = setting(
         "case2", "case1, case2, case3, dirichlet:BETA, shards:K or quantity:BETA", metavar="SCHEME"

@@ -14,7 +14,8 @@ from bherd.method import Method
 from bherd.rounds import Schedule
 from bherd.step_length import Step, measured_step, planned_step
 from bherd.stores import Store
-from bherd.tasks.datasets import load_dataset
+from bherd.tasks.datasets import load_dataset, reading
+from bherd.tasks.default_model import with_model
 from bherd.tasks.task import Task, build_task
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Session(NamedTuple):
     local: Local
     store: Store | None = None
     """Where gradients wait for their selection; None: in memory."""
+    reading: str | None = None
+    """How a user's own file was understood, in words."""
 
     def step(self) -> Step | None:
         """What its clients will keep and how long its steps will be, where the selector knows."""
@@ -66,8 +69,9 @@ def prepare(config: Config, *, task: Task | None = None, method: Method | None =
     """
     method = method or method_of(config)
     config = resolve(config, method)
+    note = None
     if task is None:
-        task = _task(config)
+        task, note = _task(config)
     train = config.train
     schedule = Schedule(
         train.rounds,
@@ -87,7 +91,7 @@ def prepare(config: Config, *, task: Task | None = None, method: Method | None =
         config.run.snapshot_every,
     )
     store = memory.choose_store(config, task, method)
-    return Session(config, task, method, schedule, local, store)
+    return Session(config, task, method, schedule, local, store, note)
 
 
 def method_of(config: Config) -> Method:
@@ -98,6 +102,7 @@ def method_of(config: Config) -> Method:
 
 def resolve(config: Config, method: Method | None = None) -> Config:
     """Fill in what the configuration leaves to us; `method` is your own, if it is not the one named."""
+    config = with_model(config)
     if config.method.name == "centralized":
         config = replace(
             config,
@@ -111,11 +116,13 @@ def resolve(config: Config, method: Method | None = None) -> Config:
     return config
 
 
-def _task(config: Config) -> Task:
+def _task(config: Config) -> tuple[Task, str | None]:
+    """The task that the configuration names, and how its file was read where it is the user's own."""
     run, wanted = config.run, config.task
     check_device(run.device)
     dataset = load_dataset(wanted.dataset, wanted.data_dir, seed=run.seed)
-    return build_task(
+    assert wanted.model is not None, "resolve names it"
+    task = build_task(
         dataset,
         wanted.model,
         wanted.partition,
@@ -124,6 +131,7 @@ def _task(config: Config) -> Task:
         dtype=DTYPES[run.dtype],
         device=run.device,
     )
+    return task, reading(dataset) if wanted.dataset.endswith(".npz") else None
 
 
 def check_device(device: str) -> None:

@@ -68,6 +68,11 @@ def execute(args: argparse.Namespace) -> int:
     variants = [parse_variant(text, base) for text in args.methods]
     out = args.out or Path("runs/compare")
     jobs = plan(variants, range(args.seeds), out)
+    if base.task.dataset.endswith(".npz"):
+        from bherd.tasks.datasets import load_dataset, reading
+
+        note = reading(load_dataset(base.task.dataset))
+        sys.stdout.write("" if args.quiet or args.json else f"note: {note}\n")
     run_with_progress(jobs, args.jobs or os.cpu_count() or 1, quiet=args.quiet or args.json)
     rows = collect(jobs)
     target = args.target or default_target(rows)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from bherd.config import Config, find_setting, from_dict
 from bherd.errors import InputError
+from bherd.tasks.default_model import with_model
 
 
 class Flag(NamedTuple):
@@ -38,7 +39,7 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
     "task": (
         Flag("dataset", str, "NAME", "dataset, or the path of a .npz file (mnist-mini)"),
         Flag("data_dir", str, "DIR", "folder with the dataset's files (else $BHERD_DATA, then the cache)"),
-        Flag("model", str, "NAME", "svm, cnn, logistic, mlp or your package.module:factory (svm)"),
+        Flag("model", str, "NAME", "svm, cnn, logistic, mlp or your package.module:factory (svm on MNIST)"),
         Flag("partition", str, "SCHEME", "case1-3, dirichlet:BETA, shards:K, quantity:BETA (case2)"),
         Flag("clients", int, "N", "number of clients (5)"),
     ),
@@ -109,7 +110,7 @@ def config_from(args: argparse.Namespace) -> Config:
         value = getattr(args, name, None)
         if value is not None:
             tree.setdefault(find_setting(name).table, {})[name] = value
-    return from_dict(tree)
+    return with_model(from_dict(tree))
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

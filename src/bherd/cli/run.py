@@ -4,6 +4,7 @@ import argparse
 import itertools
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +65,13 @@ def execute(args: argparse.Namespace) -> int:
     check_new(out)
     session = prepare(config)
     step = session.step()
-    note = None if step is None else step.note
-    return follow(session.config, out, args, lambda on_round: start(session, out, on_round), note=note)
+    notes = [note for note in (session.reading, None if step is None else step.note) if note is not None]
+    return follow(session.config, out, args, lambda on_round: start(session, out, on_round), notes=notes)
 
 
-def follow(config: Config, out: Path, args: argparse.Namespace, work: Any, *, note: str | None = None) -> int:
+def follow(
+    config: Config, out: Path, args: argparse.Namespace, work: Any, *, notes: Sequence[str] = ()
+) -> int:
     """Do the work of a run with progress, say how it ended, and turn that into an exit code.
 
     Args:
@@ -76,7 +79,7 @@ def follow(config: Config, out: Path, args: argparse.Namespace, work: Any, *, no
         out: its directory.
         args: the command's flags.
         work: does the rounds and returns the summary; it is given what is to be told of each round.
-        note: what the user should know before the first round.
+        notes: what the user should know before the first round.
 
     Returns:
         The exit code.
@@ -88,7 +91,7 @@ def follow(config: Config, out: Path, args: argparse.Namespace, work: Any, *, no
     tracking = trackers(args.track)
     with reporter(config.train.rounds, quiet=args.quiet, as_json=args.json) as report:
         report.message(describe(config))
-        if note is not None:
+        for note in notes:
             report.message(f"note: {note}")
         try:
             with following([Callback(report.round), *tracking], config, out) as (on_round, keep):

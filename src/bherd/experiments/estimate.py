@@ -81,7 +81,7 @@ def shape_of(scale: Scale, workload: WorkloadName) -> Shape:
     return SHAPES[data]
 
 
-def _model(model: str, shape: Shape) -> tuple[int, float]:
+def _model(model: str | None, shape: Shape) -> tuple[int, float]:
     """Parameters, and floating-point operations of a forward pass of one sample."""
     pixels = shape.side**2
     if model == "svm":

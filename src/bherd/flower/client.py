@@ -56,6 +56,7 @@ def load_shard(config: Config, client: int) -> Shard:
     parts = partition(dataset.y_train, wanted.partition, clients=wanted.clients, seed=run.seed)
     order = [np.empty(0, dtype=np.int64) for _ in parts]
     order[client] = stream(run.seed, "order", client=client).permutation(parts[client])
+    assert wanted.model is not None, "resolve names it"
     own = dataset._replace(x_test=dataset.x_test[:1], y_test=dataset.y_test[:1])
     task = assemble(own, wanted.model, order, seed=run.seed, dtype=DTYPES[run.dtype], device=run.device)
     chosen = config.method

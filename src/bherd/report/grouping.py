@@ -94,7 +94,7 @@ _TaskKey = tuple[str, str, str, int, str]
 
 def _task(config: Config) -> _TaskKey:
     task = config.task
-    return task.dataset, task.model, task.partition, task.clients, config.run.dtype
+    return task.dataset, str(task.model), task.partition, task.clients, config.run.dtype
 
 
 def _belongs(run: RunRecord, key: _TaskKey) -> bool:
