@@ -21,6 +21,7 @@ from bherd.selectors import everything, grab
 from bherd.session import prepare
 from bherd.tasks.flat import ravel
 from flower_grid import FIRST_NODE, MemoryGrid, by_strategy, federate, node, nodes, stock, tiny_config
+from training_habits import HABITS
 
 
 def own_loop(optimizer: torch.optim.Optimizer, model: nn.Module, x: Tensor, y: Tensor) -> float:
@@ -92,6 +93,21 @@ def test_with_everything_kept_the_reply_is_the_trained_model(tmp_path: Path) -> 
     metrics = reply.content.metric_records["metrics"]
     assert (metrics["num-examples"], metrics["mine"]) == (7, 2.0)
     assert metrics["steps"] == metrics["kept"] == len(task.samples(0)[0]) // 10
+
+
+@pytest.mark.parametrize("name", HABITS)
+def test_with_everything_kept_the_reply_is_the_trained_model_for_every_optimizer(name: str) -> None:
+    habit = HABITS[name]
+    torch.manual_seed(0)
+    model = habit.model()
+    MemoryGrid({})
+    asked = Message(RecordDict({"arrays": ArrayRecord(model.state_dict())}), 1, "train")
+    optimizer = habit.optimizer(model)
+    collector = Collector(model, optimizer, selector=everything())
+    habit.loop(model, optimizer)
+    record = weights_reply(asked, collector, num_examples=80).content.array_records["arrays"]
+    for key, trained in model.state_dict().items():
+        torch.testing.assert_close(torch.from_numpy(record[key].numpy()), trained, rtol=0, atol=1e-6)
 
 
 def test_a_loop_of_ones_own_refuses_what_it_cannot_do(tmp_path: Path) -> None:
