@@ -120,9 +120,9 @@ def test_reshuffled_batches_are_drawn_again(tmp_path: Path) -> None:
 def test_a_dropped_class_is_named(tmp_path: Path) -> None:
     """Client 0 holds two classes in separate batches; its herd never keeps the second."""
     config = bherd.Config().replace(
-        rounds=8, clients=1, batch_size=10, name="random-fedavg", partition="case1"
+        rounds=12, clients=1, batch_size=10, name="random-fedavg", partition="case1"
     )
-    path = made_up_run(tmp_path / "run", config, rounds=8, steps=10)
+    path = made_up_run(tmp_path / "run", config, rounds=12, steps=10)
     record = read_run(path)
     ledger = read_ledger(record)
     assert ledger is not None

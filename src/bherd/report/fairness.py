@@ -12,15 +12,11 @@ from bherd.config import Config
 from bherd.engines.base import Local
 from bherd.errors import InputError
 from bherd.method import Indices
+from bherd.report.dropped import FEWEST_ROUNDS, Dropped, Evidence, dropped
 from bherd.report.herd import Ledger
-from bherd.report.thin import REPLAYED_ROUNDS, short, spread
+from bherd.report.thin import REPLAYED_ROUNDS, spread
 from bherd.tasks.datasets import load_dataset
 from bherd.tasks.task import batches, plan_steps
-
-LOW_RATE = 0.8
-"""A class is called dropped below this part of the client's usual rate of keeping ..."""
-OFTEN = 0.75
-"""... if it is below the usual rate in at least this share of the rounds."""
 
 Counts = npt.NDArray[np.int64]
 
@@ -42,24 +38,17 @@ class KeptLabels:
 
 
 @dataclass(frozen=True)
-class Dropped:
-    """A class that a client's herd systematically leaves out."""
-
-    client: int
-    label: int
-    rate: float
-    """Its rate of being kept over the client's overall rate."""
-    rounds_below: float
-    """The share of rounds in which it was kept at less than the overall rate."""
-
-
-@dataclass(frozen=True)
 class Fairness:
     rounds: int
     """Rounds whose labels were counted."""
     all_rounds: int
     clients: list[KeptLabels]
     dropped: list[Dropped]
+    by_chance: float
+    """How many classes a random share of the same size would have called dropped, on average."""
+    judged: int
+    """Clients that were seen in enough rounds to be judged."""
+    fewest_rounds: int = FEWEST_ROUNDS
 
 
 class LabelShelf:
@@ -103,30 +92,33 @@ def fairness(
     local = Local(train.batch_size, train.epochs, train.lr, bool(train.reshuffle), run.seed)
     limit = REPLAYED_ROUNDS if local.reshuffle else len(ledger.rounds)
     rounds = ledger.rounds[spread(len(ledger.rounds), limit)]
-    counted, dropped = [], []
+    counted, evidence = [], []
     for client in (int(client) for client in clients):
         ranks = ledger.ranks(client, rounds)
         present = np.flatnonzero(ranks[:, 0] > -2)
         held = labels.values[order[client]]
         if plan_steps(len(held), local.batch_size, local.epochs).steps != ranks.shape[1]:
             return None
-        visited, kept = _count(local, client, held, labels.classes, rounds[present], ranks[present] >= 0)
-        counted.append(KeptLabels(client, visited.sum(0).tolist(), kept.sum(0).tolist()))
-        dropped += _dropped(client, visited, kept)
-    return Fairness(len(rounds), len(ledger.rounds), counted, dropped)
+        kept = ranks[present] >= 0
+        table = _labels(local, client, held, labels.classes, rounds[present])
+        taken = np.matmul(kept[:, None, :].astype(np.int64), table).sum((0, 1))
+        visited = np.broadcast_to(table, (len(kept), *table.shape[1:])).sum((0, 1))
+        counted.append(KeptLabels(client, visited.tolist(), taken.tolist()))
+        some = spread(len(kept), REPLAYED_ROUNDS)
+        evidence.append(Evidence(client, kept[some], table[some] if local.reshuffle else table))
+    verdict = dropped(evidence)
+    return Fairness(
+        len(rounds), len(ledger.rounds), counted, verdict.dropped, verdict.by_chance, verdict.judged
+    )
 
 
-def _count(
-    local: Local, client: int, held: Indices, classes: int, rounds: Indices, kept: npt.NDArray[np.bool_]
-) -> tuple[Counts, Counts]:
-    """(rounds, classes): samples visited, and samples in kept steps."""
+def _labels(local: Local, client: int, held: Indices, classes: int, rounds: Indices) -> Counts:
+    """(rounds, steps, classes): the labels of each batch; one round for all where the order stays."""
     if not local.reshuffle:
-        table = _steps(local, 0, client, held, classes)
-        return np.repeat(table.sum(0)[None], len(rounds), axis=0), kept.astype(np.int64) @ table
+        return _steps(local, 0, client, held, classes)[None]
+    steps = plan_steps(len(held), local.batch_size, local.epochs).steps
     tables = [_steps(local, int(number), client, held, classes) for number in rounds]
-    visited = np.array([table.sum(0) for table in tables], dtype=np.int64).reshape(-1, classes)
-    chosen = [row.astype(np.int64) @ table for row, table in zip(kept, tables, strict=True)]
-    return visited, np.array(chosen, dtype=np.int64).reshape(-1, classes)
+    return np.array(tables, dtype=np.int64).reshape(-1, steps, classes)
 
 
 def _steps(local: Local, round: int, client: int, held: Indices, classes: int) -> Counts:
@@ -135,18 +127,3 @@ def _steps(local: Local, round: int, client: int, held: Indices, classes: int) -
     targets = torch.from_numpy(held)
     drawn = batches(plan, targets, targets, local.shuffle(round, client))
     return np.array([np.bincount(batch.numpy(), minlength=classes) for batch, _ in drawn], dtype=np.int64)
-
-
-def _dropped(client: int, visited: Counts, kept: Counts) -> list[Dropped]:
-    if not len(visited) or not kept.sum():
-        return []
-    usual = kept.sum() / visited.sum()
-    each = kept.sum(1) / visited.sum(1)
-    found = []
-    for label in np.flatnonzero(visited.sum(0)):
-        rate = kept[:, label].sum() / visited[:, label].sum() / usual
-        seen = visited[:, label] > 0
-        below = float(np.mean(kept[seen, label] / visited[seen, label] < each[seen]))
-        if rate < LOW_RATE and below >= OFTEN:
-            found.append(Dropped(client, int(label), short(float(rate)) or 0.0, short(below) or 0.0))
-    return found
