@@ -11,7 +11,7 @@ from bherd.report.grouping import group
 from bherd.report.headline import headline
 from bherd.report.records import Curve, RunRecord, Split
 
-CONFIG = bherd.Config().replace(rounds=10)
+CONFIG = bherd.Config().replace(rounds=10, model="svm")
 
 
 def record(
