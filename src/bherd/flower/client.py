@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from flwr.app import ConfigRecord, Message, RecordDict
 
-from bherd import methods
 from bherd.client import DivergedError, Outcome
 from bherd.config import Config
 from bherd.engines import Local, SimulateEngine
@@ -18,10 +17,16 @@ from bherd.errors import InputError
 from bherd.flower import codec
 from bherd.flower.codec import Instruction, Layout
 from bherd.flower.gate import DIVERGED
-from bherd.flower.settings import WireForm, check_weights_form
+from bherd.flower.settings import (
+    OtherSettingsError,
+    WireForm,
+    check_client_half,
+    check_identity,
+    check_weights_form,
+)
 from bherd.flower.store import OwnState, StateLostError
 from bherd.method import Method, aggregate
-from bherd.session import DTYPES, check_device, resolve
+from bherd.session import DTYPES, check_device, method_of, resolve
 from bherd.streams import stream
 from bherd.tasks.datasets import load_dataset
 from bherd.tasks.partitions import partition
@@ -35,6 +40,8 @@ class Shard(NamedTuple):
     task: Task
     method: Method
     local: Local
+    config: Config
+    """As this client reads it, with everything filled in."""
 
     @property
     def layout(self) -> Layout:
@@ -59,10 +66,8 @@ def load_shard(config: Config, client: int) -> Shard:
     assert wanted.model is not None, "resolve names it"
     own = dataset._replace(x_test=dataset.x_test[:1], y_test=dataset.y_test[:1])
     task = assemble(own, wanted.model, order, seed=run.seed, dtype=DTYPES[run.dtype], device=run.device)
-    chosen = config.method
-    method = methods.by_name(chosen.name, chosen.alpha, chosen.step, chosen.server_lr)
-    reshuffle = method.reshuffle if train.reshuffle is None else train.reshuffle
-    return Shard(client, task, method, Local(train.batch_size, train.epochs, train.lr, reshuffle, run.seed))
+    local = Local(train.batch_size, train.epochs, train.lr, bool(train.reshuffle), run.seed)
+    return Shard(client, task, method_of(config), local, config)
 
 
 def answer(message: Message, shard: Shard, wire: WireForm, folder: Path) -> Message:
@@ -73,6 +78,12 @@ def answer(message: Message, shard: Shard, wire: WireForm, folder: Path) -> Mess
     if wire == "weights":
         check_weights_form(shard.method)
     instruction = codec.decode_instruction(shard.layout, message.content)
+    try:
+        check_identity(instruction.identity or "{}", shard.config)
+        check_client_half(instruction.method, shard.method)
+    except OtherSettingsError as error:
+        content = codec.encode_refusal(shard.client, instruction.round, "settings", str(error))
+        return Message(content, reply_to=message)
     if instruction.local_lr not in (None, shard.local.lr):
         raise InputError(
             f"this client's learning rate is {shard.local.lr:g}: must be the server's, "

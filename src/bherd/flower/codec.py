@@ -34,6 +34,8 @@ EXAMPLES = "num-examples"
 SHARED = "bherd.shared"
 ACKNOWLEDGED = "bherd.acknowledged"
 FEDERATION = "bherd.federation"
+IDENTITY = "bherd.identity"
+METHOD = "bherd.method"
 LOCAL_LR = "bherd.local-lr"
 KEPT_SUM = "bherd.kept-sum"
 EXTRA = "bherd.extra"
@@ -140,6 +142,10 @@ class Instruction(NamedTuple):
     """Which federation this is, across restarts of the server."""
     local_lr: float | None = None
     """The learning rate in whose units the server takes a sum; None from a stock strategy."""
+    identity: str = ""
+    """The settings that decide the run, as JSON, as far as the server knows them; empty: none of them."""
+    method: str = ""
+    """What the clients are to do in the method's name: the correction and the selector."""
 
 
 def encode_instruction(
@@ -151,6 +157,8 @@ def encode_instruction(
             ROUND: instruction.round,
             ACKNOWLEDGED: instruction.acknowledged,
             FEDERATION: instruction.federation,
+            IDENTITY: instruction.identity,
+            METHOD: instruction.method,
         }
     )
     if instruction.local_lr is not None:
@@ -176,8 +184,8 @@ def decode_instruction(layout: Layout, content: RecordDict) -> Instruction:
     local_lr = config.get(LOCAL_LR)
     if local_lr is not None and not (isinstance(local_lr, int | float) and 0 < local_lr < math.inf):
         raise InputError(f"the server sent the learning rate {local_lr!r}, but a positive number is expected")
-    name = str(config.get(FEDERATION, ""))
-    return Instruction(round, params, buffers, shared, acknowledged, name, local_lr)
+    name, identity, method = (str(config.get(key, "")) for key in (FEDERATION, IDENTITY, METHOD))
+    return Instruction(round, params, buffers, shared, acknowledged, name, local_lr, identity, method)
 
 
 def encode_answer(outcome: Outcome, round: int) -> RecordDict:

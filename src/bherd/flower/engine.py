@@ -7,6 +7,7 @@ from flwr.serverapp import Grid
 from torch import Tensor
 
 from bherd.client import Outcome
+from bherd.config import identity
 from bherd.engines import Engine, Evaluation, SimulateEngine
 from bherd.engines.base import State
 from bherd.flower.codec import layout_of
@@ -37,7 +38,8 @@ class FlowerEngine(Engine):
         task = session.task
         weights = {client: float(task.size(client)) for client in range(task.clients)}
         layout, local_lr = layout_of(task.model.module), session.local.lr
-        terms = Terms(name, session.method, layout, task.clients, local_lr, rules, weights=weights)
+        decides = identity(session.config)
+        terms = Terms(name, session.method, layout, task.clients, local_lr, rules, decides, weights)
         self.federation = Federation(Post(grid, poll), terms, on_rejection)
         self._evaluator = SimulateEngine(task, session.method, session.local, session.config.run.workers)
 

@@ -14,7 +14,7 @@ from bherd.flower import codec
 from bherd.flower.codec import Instruction, Layout
 from bherd.flower.gate import DIVERGED, Expected, Rejection, Seat, Verdict, judge
 from bherd.flower.roster import FederationError, Post, Roster
-from bherd.flower.settings import Rules
+from bherd.flower.settings import Rules, client_half
 from bherd.method import Method
 
 _LONGEST_PAUSE = 10.0
@@ -33,6 +33,8 @@ class Terms:
     local_lr: float
     """The learning rate in whose units the server takes the clients' sums."""
     rules: Rules
+    identity: str = ""
+    """The settings that decide the run, as JSON: all of them, or those that the server knows."""
     weights: dict[int, float] | None = None
     """The clients' numbers of samples, where the server knows them."""
     rest: dict[str, Array] | None = None
@@ -75,6 +77,8 @@ class Federation:
                 0 if receipt is None else int(receipt[0]),
                 terms.name,
                 terms.local_lr,
+                terms.identity,
+                client_half(terms.method),
             )
             content = codec.encode_instruction(terms.layout, instruction, terms.rest)
             letters.append((seat, Message(content, seat.node, MessageType.TRAIN, ttl=seconds)))

@@ -15,7 +15,7 @@ from bherd.collector import Collector, Update
 from bherd.corrections import no_correction
 from bherd.errors import InputError
 from bherd.flower import codec
-from bherd.flower.settings import check_weights_form
+from bherd.flower.settings import check_client_half, check_weights_form
 from bherd.method import Method, Report, aggregate
 from bherd.servers import average
 from bherd.tasks.flat import ravel_buffers
@@ -91,6 +91,7 @@ def sum_reply(
             "the server's method corrects every local step (SCAFFOLD), which a loop of your own does not "
             "do: use bherd.flower.client_app on the clients, or a method without a correction"
         )
+    check_client_half(instruction.method, Method(no_correction(), collector.selector, average()))
     if instruction.local_lr is None:
         raise InputError("the server sent no learning rate: use HerdStrategy or bherd's ServerApp there")
     update = _herd_from(collector, instruction.params)

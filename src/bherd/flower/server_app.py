@@ -10,7 +10,7 @@ from flwr.app import Context
 from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
-from bherd.config import Config
+from bherd.config import Config, difference
 from bherd.engines import Engine
 from bherd.errors import BherdError, DamagedFileError, InputError
 from bherd.flower.engine import FlowerEngine, new_name
@@ -19,7 +19,7 @@ from bherd.flower.settings import Rules, read_run_config
 from bherd.runs import directory as names
 from bherd.runs.execute import resume, start
 from bherd.runs.files import make_directory, write_atomically
-from bherd.session import Session, prepare
+from bherd.session import Session, prepare, resolve
 
 NAME = "federation.json"
 REJECTIONS = "rejections.jsonl"
@@ -85,13 +85,12 @@ def run_federation(
 
 
 def _check_same(config: Config, directory: Path) -> None:
-    """Refuse to continue a run of other settings; where it runs and how it is shown may change."""
-    found = names.read_config(directory)
-    same = (found.method, found.task.clients, found.run.seed, found.train.rounds)
-    if same != (config.method, config.task.clients, config.run.seed, config.train.rounds):
+    """Refuse to continue a run with other settings: the clients train with what this run is given."""
+    other = difference(names.read_config(directory), resolve(config))
+    if other is not None:
         raise InputError(
-            f"{directory} holds a run of other settings ({found.method.name}, {found.task.clients} clients, "
-            f"seed {found.run.seed}, {found.train.rounds} rounds); choose another federation.out"
+            f"{directory} holds a run with other settings ({other}); put it back, or choose another "
+            "federation.out"
         )
 
 

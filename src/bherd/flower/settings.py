@@ -11,6 +11,7 @@ changes them.
 """
 
 import dataclasses
+import json
 import math
 import typing
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bherd.config import TABLES, Config, from_dict
+from bherd.config import TABLES, Config, deciding, difference, from_dict
 from bherd.errors import InputError
 from bherd.method import Method
 from bherd.names import did_you_mean
@@ -126,6 +127,44 @@ def read_node_config(values: Mapping[str, Any]) -> Node:
         raise InputError(f"this node is partition {client} of {clients!r}: it must be from 0 to one less")
     folder, data = values.get("state-dir"), values.get("data-dir")
     return Node(client, clients, Path(str(folder)) if folder else None, str(data) if data else None)
+
+
+class OtherSettingsError(InputError):
+    """Server and client do not run the same run."""
+
+
+def check_identity(told: str, own: Config) -> None:
+    """Refuse what a server tells of its settings, as JSON, where it is not what this client has.
+
+    Settings that the server does not tell are this client's own business.
+    """
+    tree = deciding(own)
+    try:
+        for table, values in json.loads(told).items():
+            tree[table] = {**tree.get(table, {}), **values}
+        other = difference(from_dict(tree), own)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise OtherSettingsError(f"the server's settings cannot be used here: {error}") from error
+    if other is not None:
+        raise OtherSettingsError(
+            f"{other.path} is {other.now!r} on this client: must be the server's, {other.before!r}. "
+            "Start the run again with one configuration."
+        )
+
+
+def client_half(method: Method) -> str:
+    """What the clients do in a method's name, in words: 'none, herding of 0.5'."""
+    share = method.selector.share
+    return f"{method.correction.name}, {method.selector.name}" + ("" if share is None else f" of {share!r}")
+
+
+def check_client_half(told: str, method: Method) -> None:
+    """Refuse a method whose half on the clients is not the one that the server tells; '': it tells none."""
+    if told not in ("", client_half(method)):
+        raise OtherSettingsError(
+            f"this client's method is ({client_half(method)}): must be the server's, ({told}). "
+            "Start the run again with one configuration."
+        )
 
 
 def check_weights_form(method: Method) -> None:

@@ -1,5 +1,6 @@
 """Any bherd method as a Flower strategy."""
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from logging import INFO
@@ -59,7 +60,8 @@ class HerdStrategy(Strategy):
         self.state = _start(model, method)
         self.rejections: list[Rejection] = []
         layout = codec.layout_of(model)
-        self._terms = Terms(name or new_name(), method, layout, clients, local_lr, self.rules)
+        known = json.dumps({"task": {"clients": clients}, "train": {"epochs": float(epochs)}})
+        self._terms = Terms(name or new_name(), method, layout, clients, local_lr, self.rules, known)
         self._told = on_rejection
         self._federation: Federation | None = None
         self._letters: list[tuple[Seat, Message]] = []
