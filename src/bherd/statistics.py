@@ -96,7 +96,7 @@ class Difference:
     @property
     def interval(self) -> Interval:
         """The mean difference with its interval; of A / B - 1 for ratios."""
-        half = self.error * _quantile(self.seeds, 1 - self.level) if self.seeds > 1 else math.nan
+        half = self.error * quantile(self.seeds, 1 - self.level) if self.seeds > 1 else math.nan
         ends = (self.mean, self.mean - half, self.mean + half)
         mean, low, high = (_exp(end, math.expm1) for end in ends) if self.ratio else ends
         return Interval(mean, low, high, self.seeds)
@@ -113,7 +113,7 @@ def interval(values: Sequence[float] | Floats, confidence: float = 1 - LEVEL) ->
     if not finite:
         return Interval(math.nan, math.nan, math.nan, 0, lost)
     mean, error = _moments(finite)
-    half = error * _quantile(len(finite), confidence) if len(finite) > 1 else math.nan
+    half = error * quantile(len(finite), confidence) if len(finite) > 1 else math.nan
     return Interval(mean, mean - half, mean + half, len(finite), lost)
 
 
@@ -270,7 +270,7 @@ def _moments(values: Sequence[float]) -> tuple[float, float]:
     return mean, math.sqrt(variance / count)
 
 
-def _quantile(count: int, confidence: float) -> float:
+def quantile(count: int, confidence: float = 1 - LEVEL) -> float:
     """Student's two-sided quantile for the mean of `count` values."""
     from scipy.special import stdtrit  # scipy.stats takes a second to import
 

@@ -30,6 +30,8 @@ class Herd:
     width: int
     all_clients: int
     clients: list[ClientCells]
+    absent: list[int]
+    """Clients that never took part."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,15 @@ def read_ledger(run: RunRecord) -> Ledger | None:
     return Ledger(table) if table.num_rows else None
 
 
-def heat_maps(ledger: Ledger, clients: Indices, budget: int) -> Herd:
-    """The cells of some clients, with as many rounds as the budget of bytes allows."""
+def heat_maps(ledger: Ledger, clients: Indices, everybody: int, budget: int) -> Herd:
+    """The cells of some clients, with as many rounds as the budget of bytes allows.
+
+    Args:
+        ledger: what the run kept.
+        clients: those to show.
+        everybody: the number of clients of the federation, whether they took part or not.
+        budget: bytes for all cells.
+    """
     shown = [int(client) for client in clients]
     steps = [ledger.steps(client) for client in shown]
     kind = next(kind for kind in _KINDS if max(steps) < np.iinfo(kind).max)
@@ -91,7 +100,8 @@ def heat_maps(ledger: Ledger, clients: Indices, budget: int) -> Herd:
         ranks = ledger.ranks(client, rounds)
         values = np.where(ranks == -2, np.iinfo(kind).max, ranks + 1)
         cells.append(ClientCells(client, ranks.shape[1], encode(values.astype(kind))))
-    return Herd(rounds.tolist(), len(ledger.rounds), width, len(ledger.clients), cells)
+    absent = np.setdiff1d(np.arange(everybody), ledger.clients).tolist()
+    return Herd(rounds.tolist(), len(ledger.rounds), width, len(ledger.clients), cells, absent)
 
 
 def distances(run: RunRecord, points: int) -> Distance:

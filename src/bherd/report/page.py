@@ -21,9 +21,11 @@ STYLES = ("base.css", "parts.css")
 SCRIPTS = (
     "dom.js",
     "data.js",
+    "statistics.js",
     "format.js",
     "scale.js",
     "tip.js",
+    "layout.js",
     "chart.js",
     "export.js",
     "methods.js",

@@ -14,7 +14,7 @@ from bherd.report.headline import headline
 from bherd.report.herd import Distance, Herd, distances, heat_maps, read_ledger
 from bherd.report.records import Curve, RunRecord, Split
 from bherd.report.rounds_inside import Snapshots, snapshots
-from bherd.statistics import Interval, common_target, interval
+from bherd.statistics import Interval, common_target, interval, quantile
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,8 @@ class Payload:
     tasks: list[Task]
     runs: list[Run]
     notes: list[str]
+    student: list[float | None]
+    """Student's quantile of the 95% interval of a mean over n seeds, by n; none for fewer than two."""
 
 
 def assemble(records: Sequence[RunRecord], title: str | None) -> Payload:
@@ -102,7 +104,9 @@ def assemble(records: Sequence[RunRecord], title: str | None) -> Payload:
         twins = ", ".join(names[index] for index in grouping.repeated)
         notes.append(f"Left out, because an earlier run has the same method, task and seed: {twins}.")
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return Payload(title or _title(tasks), made, version("bherd"), methods, tasks, runs, notes)
+    most = max(len(series.runs) for task in tasks for series in task.series)
+    student = [None if count < 2 else quantile(count) for count in range(most + 1)]
+    return Payload(title or _title(tasks), made, version("bherd"), methods, tasks, runs, notes, student)
 
 
 def _method(series: Series, records: Sequence[RunRecord]) -> Method:
@@ -122,7 +126,7 @@ def _run(record: RunRecord, name: str, count: int, shelf: LabelShelf) -> Run:
     herd, fair = None, None
     if ledger is not None:
         shown = ledger.clients[: thin.SHOWN_CLIENTS]
-        herd = heat_maps(ledger, shown, thin.share_of(thin.HERD_BYTES, count))
+        herd = heat_maps(ledger, shown, len(order), thin.share_of(thin.HERD_BYTES, count))
         if order and not isinstance(labels, str):
             fair = fairness(record.config, ledger, order, labels, shown)
     embedded = order[: thin.FEDERATION_CLIENTS]

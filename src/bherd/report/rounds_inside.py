@@ -1,5 +1,6 @@
 """The snapshots of a run, packed for the page."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,9 @@ class Shot:
     mean: tuple[float | None, float | None]
     mean_norm: float | None
     explained: tuple[float | None, float | None]
+    spread: float | None
+    """S, the standard deviation of the τ gradients over all dimensions, by τ - 1: the mean of k at random is
+    S times the root of 1/k - 1/τ away from the mean, root mean square. None where it is not known."""
 
 
 @dataclass(frozen=True)
@@ -68,4 +72,14 @@ def _shot(row: dict[str, Any]) -> Shot:
         mean=(short(row["mean_x"]), short(row["mean_y"])),
         mean_norm=short(row["mean_norm"]),
         explained=(short(row["explained_x"]), short(row["explained_y"])),
+        spread=short(_spread(row)),
     )
+
+
+def _spread(row: dict[str, Any]) -> float | None:
+    """From the variance along the first component and the share that it has of the whole."""
+    steps, share = len(row["x"]), row["explained_x"]
+    if steps < 2 or not share:
+        return None
+    along = np.array(row["x"], dtype=np.float64)
+    return math.sqrt(float(along @ along) / share / (steps - 1))

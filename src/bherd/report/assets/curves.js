@@ -17,18 +17,21 @@ function describeCurve(key) {
   const axis = AXES[state.axis];
   const accuracy = key === "test_accuracy";
   return {
-    series: visibleSeries().map((series) => ({ label: series.label, index: methodIndex(series.label), points: curvePoints(series, key) })),
+    series: visibleSeries().map((series) => curveOf(series, key)),
     xLabel: axis.name,
     yLabel: { test_accuracy: "Test accuracy", train_loss: "Training loss", test_loss: "Test loss" }[key],
     xText: (value) => onAxis(value, axis.key),
     yText: (value) => (accuracy ? percent(value) : significant(value, 4)),
     yTick: (value) => (accuracy ? `${Number((100 * value).toPrecision(4))}%` : significant(value, 3)),
+    halfText: (value) => (accuracy ? (100 * value).toFixed(2) : significant(value, 2)),
     log: state.log,
+    singles: state.singles,
+    bounds: [0, accuracy ? 1 : Infinity],
     target: accuracy ? state.target : undefined,
   };
 }
 
-function buildCurves() {
+function buildCurves(onSingles) {
   const accuracy = lineChart({ id: "accuracy-chart", name: "Test accuracy", describe: () => describeCurve("test_accuracy") });
   const loss = lineChart({ id: "loss-chart", name: "Loss", describe: () => describeCurve(state.loss) });
   const draw = () => {
@@ -36,7 +39,7 @@ function buildCurves() {
     loss.draw();
   };
   byId("curves").append(
-    el("p", { class: "hint" }, "Lines are means over the seeds, bands reach from the lowest seed to the highest; the dotted line is the target of the table. Point at a chart or tap it to read its values, or focus it and use the arrow keys."),
+    el("p", { class: "hint" }, "The dotted line is the target of the table. On a log scale, means and intervals are those of the logarithms. Point at a chart or tap it to read its values, or focus it and use the arrow keys."),
     el(
       "div",
       { class: "controls" },
@@ -52,6 +55,11 @@ function buildCurves() {
         state.log = on;
         draw();
       }, "log-scale"),
+      checkbox("Single seeds", state.singles, (on) => {
+        state.singles = on;
+        draw();
+        onSingles();
+      }, "single-seeds"),
     ),
     el(
       "div",

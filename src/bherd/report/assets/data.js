@@ -10,7 +10,7 @@ const AXES = [
 const COLOURS = 7;
 const DASHES = ["", "9 4", "2.5 2.5", "10 3 2 3", "5 3", "7 2", "14 4 4 4", "3 5"];
 
-const state = { task: 0, hidden: new Set(), axis: 0, log: false, loss: "train_loss", target: 0.5 };
+const state = { task: 0, hidden: new Set(), axis: 0, log: false, singles: false, loss: "train_loss", target: 0.5 };
 
 function task() {
   return report.tasks[state.task];
@@ -55,32 +55,7 @@ function decode(text, kind) {
   return new KINDS[kind](bytes.buffer);
 }
 
-// Mean, least and most over the seeds of a series, round by round. A point is made of the seeds that
-// have one at that round; `seeds` says how many.
-function averaged(series, xKey, valuesOf) {
-  const rounds = new Map();
-  for (const run of runsOf(series)) {
-    const { x, y, round } = valuesOf(run, xKey);
-    for (let i = 0; i < round.length; i += 1) {
-      if (y[i] === null || y[i] === undefined) continue;
-      let point = rounds.get(round[i]);
-      if (!point) rounds.set(round[i], (point = { round: round[i], x: 0, y: 0, low: y[i], high: y[i], seeds: 0 }));
-      point.x += x[i];
-      point.y += y[i];
-      point.seeds += 1;
-      if (y[i] < point.low) point.low = y[i];
-      if (y[i] > point.high) point.high = y[i];
-    }
-  }
-  const points = [...rounds.values()].sort((a, b) => a.round - b.round);
-  for (const point of points) {
-    point.x /= point.seeds;
-    point.y /= point.seeds;
-  }
-  return points;
-}
-
-function curvePoints(series, key) {
+function curveOf(series, key) {
   const axis = AXES[state.axis].key;
-  return averaged(series, axis, (run) => ({ x: run.curve[axis], y: run.curve[key], round: run.curve.round }));
+  return averaged(series, (run) => ({ x: run.curve[axis], y: run.curve[key], round: run.curve.round }), state.log);
 }

@@ -1,4 +1,4 @@
-// Charts as files: SVG and PNG with their legend, CSV with every value.
+// Charts as files: SVG and PNG with their legend, in light colours whatever the page wears; CSV with every value.
 
 const CARRIED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family"];
 
@@ -10,8 +10,20 @@ function download(name, blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
+function inLight(make) {
+  const { dataset } = document.documentElement;
+  const before = dataset.theme;
+  dataset.theme = "light";
+  try {
+    return make();
+  } finally {
+    if (before) dataset.theme = before;
+    else delete dataset.theme;
+  }
+}
+
 // A copy of a drawing that looks the same outside the page, with the legend below it.
-function standalone(drawing, series) {
+function standalone(drawing, { series, log }) {
   const copy = drawing.cloneNode(true);
   const originals = drawing.querySelectorAll("*");
   copy.querySelectorAll("*").forEach((node, i) => {
@@ -21,15 +33,18 @@ function standalone(drawing, series) {
   });
   const box = drawing.viewBox.baseVal;
   const page = getComputedStyle(document.documentElement);
-  const height = box.height + 10 + 18 * series.length;
+  const words = spreadWords(series, log);
+  const height = box.height + 10 + 18 * (series.length + (words === null ? 0 : 1));
+  const ink = { fill: page.getPropertyValue("--ink").trim(), "font-size": 12, "font-family": "sans-serif" };
   series.forEach((one, i) => {
     const at = box.height + 12 + 18 * i;
     const colour = page.getPropertyValue(`--s${one.index % COLOURS}`).trim();
     copy.append(
       svg("line", { x1: 14, x2: 44, y1: at, y2: at, stroke: colour, "stroke-width": 2.4, "stroke-dasharray": dash(one.index) || "none" }),
-      svg("text", { x: 52, y: at + 4, fill: page.getPropertyValue("--ink").trim(), "font-size": 12, "font-family": "sans-serif" }, one.label),
+      svg("text", { x: 52, y: at + 4, ...ink }, one.label),
     );
   });
+  if (words !== null) copy.append(svg("text", { x: 14, y: box.height + 16 + 18 * series.length, ...ink }, words));
   copy.setAttribute("xmlns", SVG_NAMESPACE);
   copy.setAttribute("width", box.width);
   copy.setAttribute("height", height);
@@ -38,12 +53,13 @@ function standalone(drawing, series) {
   return { text: new XMLSerializer().serializeToString(copy), width: box.width, height };
 }
 
-function saveSvg(name, drawing, series) {
-  download(`${name}.svg`, new Blob([standalone(drawing, series).text], { type: "image/svg+xml" }));
+function saveSvg(name, drawing, chart) {
+  const { text } = inLight(() => standalone(drawing, chart));
+  download(`${name}.svg`, new Blob([text], { type: "image/svg+xml" }));
 }
 
-function savePng(name, drawing, series) {
-  const { text, width, height } = standalone(drawing, series);
+function savePng(name, drawing, chart) {
+  const { text, width, height } = inLight(() => standalone(drawing, chart));
   const image = new Image();
   const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
   image.onload = () => {
@@ -74,8 +90,8 @@ function exportButtons(name, chart, header, rows) {
   return el(
     "div",
     { class: "actions" },
-    button("SVG", () => saveSvg(name, chart.svg(), chart.chart().series)),
-    button("PNG", () => savePng(name, chart.svg(), chart.chart().series)),
+    button("SVG", () => saveSvg(name, chart.svg(), chart.chart())),
+    button("PNG", () => savePng(name, chart.svg(), chart.chart())),
     button("CSV", () => saveCsv(name, header, rows())),
   );
 }

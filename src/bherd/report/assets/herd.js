@@ -10,17 +10,15 @@ function distanceChart() {
     describe: () => ({
       series: visibleSeries()
         .filter((series) => !runsOf(series)[0].keeps_everything)
-        .map((series) => ({
-          label: series.label,
-          index: methodIndex(series.label),
-          points: averaged(series, "round", (run) => ({ x: run.distance.round, y: run.distance.mean, round: run.distance.round })),
-        })),
+        .map((series) => averaged(series, (run) => ({ x: run.distance.round, y: run.distance.mean, round: run.distance.round }), local.log)),
       xLabel: "Round",
       yLabel: "Distance",
       xText: (value) => significant(value, 6),
       yText: (value) => significant(value, 4),
       yTick: (value) => significant(value, 3),
+      halfText: (value) => significant(value, 2),
       log: local.log,
+      singles: state.singles,
     }),
   });
   const rows = () =>
@@ -75,11 +73,18 @@ function fairnessPart(run, first) {
   );
 }
 
+// Who has no map because of never having taken part.
+function absentWords({ absent, all_clients: present }) {
+  if (!absent.length) return "";
+  const named = absent.slice(0, 20).join(", ") + (absent.length > 20 ? ", …" : "");
+  return ` ${absent.length} of ${plural(absent.length + present, "client")} never took part: ${named}.`;
+}
+
 function buildHerd() {
   const say = el("p", { class: "readout", "aria-live": "polite", id: "herd-readout" }, "Point at a cell or tap it, or focus a map and use the arrow keys, to read its rank.");
   const body = el("div", { class: "stack" });
   const distance = distanceChart();
-  byId("herd").append(el("p", { class: "hint" }, "Every client trains some local steps a round; a selector keeps some of their gradients."), body);
+  byId("herd").append(el("p", { class: "hint" }, "Every client trains some local steps per round; a selector keeps some of their gradients."), body);
   const local = { option: 0, first: 0 };
   let options = [];
 
@@ -107,7 +112,7 @@ function buildHerd() {
         "div",
         { class: "card" },
         el("div", { class: "card-head" }, el("h3", null, "Kept steps, round by round"), el("span", { class: "ramp" }, el("span", null, "kept first", el("span", { class: "bar-ramp" }), "kept last"), el("span", null, el("span", { class: "out" }), "left out"), away ? el("span", null, el("span", { class: "away" }), "sat out") : null)),
-        el("p", { class: "hint" }, `${label}: rounds ${herd.rounds[0]} to ${herd.rounds[herd.rounds.length - 1]} from left to right${herd.rounds.length < herd.all_rounds ? ` (${herd.rounds.length} of ${herd.all_rounds}, evenly spread)` : ""}, local steps from top to bottom.`),
+        el("p", { class: "hint" }, `${label}: rounds ${herd.rounds[0]} to ${herd.rounds[herd.rounds.length - 1]} from left to right${herd.rounds.length < herd.all_rounds ? ` (${herd.rounds.length} of ${herd.all_rounds}, evenly spread)` : ""}, local steps from top to bottom.${absentWords(herd)}`),
         el("div", { class: "maps" }, shown.map((client) => heatMap(herd, client, (text) => { say.textContent = text; }))),
         say,
       ),

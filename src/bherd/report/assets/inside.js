@@ -1,6 +1,7 @@
 // One client in one round: its gradients in a plane, what any alpha keeps, and the distance it leaves.
 
 const PAD = 26;
+const RANDOM = 6;
 
 // The size of a drawing in its card, so that text keeps its size on a phone.
 function roomIn(node) {
@@ -16,12 +17,26 @@ function unpack(shot) {
     order: [...decode(shot.order, "u4")],
     ran: [...decode(shot.kept, "u4")],
     explained: shot.explained,
+    spread: shot.spread,
   };
 }
 
 // max(1, floor(alpha * steps + 1/2)) for alpha in whole percent, in whole numbers.
 function keptCount(hundredths, steps) {
   return Math.max(1, Math.floor((2 * hundredths * steps + 100) / 200));
+}
+
+// How far the mean of `count` gradients at random is from the mean of all: root mean square.
+function randomDistance(shot, count) {
+  return shot.spread === null ? null : shot.spread * Math.sqrt(Math.max(0, 1 / count - 1 / shot.order.length));
+}
+
+function planeWords(shot, count) {
+  const [first, second] = shot.explained;
+  const held = first === null ? "" : `The plane holds ${percent(first + (second || 0), 0)} of the variance. `;
+  const random = randomDistance(shot, count);
+  const beside = random === null ? "" : `, that of ${count} at random ${significant(count * random, 3)} (root mean square)`;
+  return `${held}In all dimensions the running sum is ${significant(count * shot.distance[count - 1], 3)} long${beside}.`;
 }
 
 function runningSum(shot, count) {
@@ -64,15 +79,20 @@ function drawPlane(shot, count, { width, height }) {
 }
 
 function drawDistances(shot, count, { width, height }) {
-  const points = [...shot.distance].map((value, i) => ({ x: i + 1, y: value, low: value, high: value, seeds: 1 }));
+  const points = (values) => values.map((value, i) => ({ x: i + 1, y: value, low: null, high: null, seeds: 1 }));
+  const random = shot.spread === null ? [] : [...shot.distance].map((_, i) => randomDistance(shot, i + 1));
   const drawn = layout(
     {
-      series: [{ label: "distance", index: 0, points }],
+      series: [
+        { label: "herding", index: 0, points: points([...shot.distance]) },
+        { label: "random", index: RANDOM, points: points(random) },
+      ],
       xLabel: "Gradients kept, in herding order",
       yLabel: "Distance from the mean",
       xText: (value) => significant(value, 4),
       yTick: (value) => significant(value, 3),
       log: false,
+      bounds: [0, Infinity],
     },
     width,
     height,
@@ -121,6 +141,7 @@ function buildInside() {
     const curve = el("div", { class: "plot picture" });
     const words = el("p", { class: "readout", id: "inside-readout", "aria-live": "polite" });
     const list = el("p", { class: "readout", id: "inside-kept" });
+    const plain = el("p", { class: "readout", id: "inside-plane" });
 
     function update() {
       const found = rounds[local.round].shots.find((one) => one.client === local.client);
@@ -132,6 +153,7 @@ function buildInside() {
         curve.replaceChildren();
         words.textContent = `Client ${local.client} sat out in round ${rounds[local.round].round}.`;
         list.textContent = "";
+        plain.textContent = "";
         return;
       }
       const shot = unpack(found);
@@ -142,7 +164,10 @@ function buildInside() {
       plane.replaceChildren(drawPlane(shot, count, roomIn(plane)));
       curve.replaceChildren(drawDistances(shot, count, roomIn(curve)));
       const same = shot.ran.length === count && shot.order.slice(0, count).every((step) => shot.ran.includes(step));
-      words.textContent = `${label}, client ${local.client}, round ${rounds[local.round].round}. Distance from the mean at this α: ${significant(shot.distance[count - 1], 4)}. The run itself kept ${shot.ran.length} of ${steps} in this round${same ? ": exactly these" : ""}.`;
+      const random = randomDistance(shot, count);
+      const beside = random ? ` That is ${significant(shot.distance[count - 1] / random, 2)} of a random share's.` : "";
+      words.textContent = `${label}, client ${local.client}, round ${rounds[local.round].round}. Distance from the mean at this α: ${significant(shot.distance[count - 1], 4)}.${beside} The run itself kept ${shot.ran.length} of ${steps} in this round${same ? ": exactly these" : ""}.`;
+      plain.textContent = planeWords(shot, count);
       list.textContent = `Kept steps in order: ${shot.order.slice(0, count).join(", ")}`;
     }
 
@@ -159,8 +184,8 @@ function buildInside() {
       el(
         "div",
         { class: "pair" },
-        el("div", { class: "card" }, el("h3", null, "The gradients"), plane, el("p", { class: "readout" }, "Filled: kept. Hollow: left out. Cross: the mean. Line: the running sum of the kept ones, each less the mean; herding keeps it short.")),
-        el("div", { class: "card" }, el("h3", null, "How close the kept mean comes"), curve, words, list),
+        el("div", { class: "card" }, el("h3", null, "The gradients"), plane, el("p", { class: "readout" }, "Filled: kept. Hollow: left out. Cross: the mean. Line: the running sum of the kept ones, each less the mean. Herding keeps that sum short in all dimensions together; of these the plane shows two."), plain),
+        el("div", { class: "card" }, el("div", { class: "card-head" }, el("h3", null, "How close the kept mean comes"), el("span", { class: "ramp" }, el("span", null, swatch(0), "herding"), el("span", null, swatch(RANDOM), "as many at random"))), curve, words, list),
       ),
     );
     update();

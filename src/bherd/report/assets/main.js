@@ -32,12 +32,20 @@ function theme() {
   label();
 }
 
+function spreadLine() {
+  const seeds = task().series.map((series) => ({ seeds: series.runs.length }));
+  const words = spreadWords(seeds, false);
+  if (words === null) return "One seed per method: no band and no ±, since one run tells nothing of how others would fare.";
+  const alone = seeds.some((one) => one.seeds < 2) ? " A method with one seed has neither." : "";
+  return `Lines and bands below, and every ± there: ${words[0].toLowerCase()}${words.slice(1)}.${alone}`;
+}
+
 function start() {
   byId("title").textContent = report.title;
   byId("made").textContent = `Made by bherd ${report.version}, ${report.made}. This file is complete: it loads nothing from anywhere.`;
   if (report.notes.length) byId("notes").append(el("div", { class: "note", role: "note" }, report.notes.map((note) => el("p", null, note))));
   theme();
-  const drawCurves = buildCurves();
+  const drawCurves = buildCurves(() => herd.drawDistance());
   const showTable = buildTable(drawCurves);
   const herd = buildHerd();
   const inside = buildInside();
@@ -49,6 +57,7 @@ function start() {
     state.target = task().target;
     state.hidden.clear();
     [byId("what").textContent, byId("who").textContent] = task().headline;
+    byId("spread").textContent = spreadLine();
     drawMethods(() => {
       drawCurves();
       drawTable();

@@ -100,11 +100,12 @@ function buildTable(onTarget) {
       "div",
       { class: "controls" },
       el("label", { for: "target" }, "Target accuracy", input, "%"),
-      el("span", { class: "hint", id: "target-help" }, "At first the highest whole percent that every method ends at, those left out that diverged or end more than a tenth below the best. What it took: median and range over the seeds; ± is the 95% interval of the mean."),
+      el("span", { class: "hint", id: "target-help" }, "At first the highest whole percent that every method ends at, ignoring methods that diverged or end more than 10% below the best. What it took to get there: median and range over the seeds."),
     ),
     el(
       "div",
       { class: "card numbers-card" },
+      el("div", { class: "ramp" }, el("span", null, "Time per run:"), PARTS.map((part, i) => el("span", null, el("span", { class: `part${i}` }), PART_NAMES[part]))),
       el(
         "table",
         { class: "numbers", role: "table", "aria-label": "Results by method" },
