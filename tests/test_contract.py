@@ -42,7 +42,7 @@ every_step = pytest.mark.parametrize("step", STEP_LENGTHS)
 
 def constant_loss(task: Task) -> Task:
     """The same task with a loss that nothing moves."""
-    model = task.model._replace(loss=lambda outputs, _targets: (0.0 * outputs).sum(), decay=0.0, linear=None)
+    model = task.model._replace(loss=lambda outputs, _targets: (0.0 * outputs).sum(), decay=0.0)
     torch.nn.init.normal_(next(iter(model.module.parameters())))
     return task._replace(model=model)
 

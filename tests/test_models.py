@@ -11,7 +11,8 @@ from bherd import methods
 from bherd.engines.reference import penalty_of
 from bherd.errors import InputError
 from bherd.tasks.flat import load_buffers, pieces, ravel, ravel_buffers, trainable, unravel
-from bherd.tasks.models import MODELS, build_model, cnn, logistic, mlp, squared_hinge, svm
+from bherd.tasks.losses import squared_hinge
+from bherd.tasks.models import MODELS, build_model, cnn, logistic, mlp, svm
 from tiny import CLASSES, IMAGE, federate, tiny_dataset, tiny_task
 
 every_engine = pytest.mark.parametrize("engine", ["reference", "simulate"])

@@ -60,7 +60,7 @@ def test_what_grab_keeps_is_not_known_before() -> None:
 def test_the_length_is_that_of_the_real_step_where_gradients_are_equal(name: str, epochs: float) -> None:
     """A linear loss has the same gradient everywhere, so both steps are that vector times their lengths."""
     task = tiny_task("svm", [10, 25, 43])
-    loss = task.model._replace(loss=lambda outputs, _targets: outputs.mean(), decay=0.0, linear=None)
+    loss = task.model._replace(loss=lambda outputs, _targets: outputs.mean(), decay=0.0)
     task = task._replace(model=loss, x_train=torch.ones_like(task.x_train))
     method = CATALOGUE[name]
     ran = federate(task, method, engine="reference", rounds=1, epochs=epochs)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bherd.tasks.losses import squared_hinge
 from bherd.tasks.task import Task
 
 Floats = npt.NDArray[np.float32]
@@ -17,7 +18,7 @@ class NumpyLoop:
     def __init__(
         self, task: Task, batch: int, lr: float, cohort: Callable[[], Sequence[int]], evaluate: bool
     ) -> None:
-        self.hinge = task.model.linear == "hinge"
+        self.hinge = task.model.loss is squared_hinge
         self.clients = [tuple(t.numpy() for t in task.samples(client)) for client in range(task.clients)]
         self.test = task.x_test.numpy(), task.y_test.numpy()
         self.batch, self.lr, self.cohort, self.evaluate = batch, np.float32(lr), cohort, evaluate

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from bherd.config import Config
+from bherd.engines.evaluation import AT_ONCE
+from bherd.engines.linear import has_closed_form
 from bherd.engines.linear_compiled import pays
 from bherd.errors import InputError
 from bherd.method import Method
@@ -25,7 +27,6 @@ from bherd.tasks.task import Task, plan_steps
 SHARE_OF_FREE = 0.8
 _VECTORS = 12
 """Vectors of d numbers that a client's training holds besides its trace."""
-_CHUNK = 1000
 _CONSTANT = 50_000_000
 """What libraries take for themselves, and what selection takes for close calls, in every worker."""
 
@@ -65,13 +66,13 @@ def estimate(config: Config, task: Task, method: Method, store: Store) -> Estima
     reports = task.clients if isinstance(config.train.participation, float) else config.train.participation
     state = (task.clients + 1) * width * itemsize if method.correction.stateful else 0
     given = outputs_of_layers(task)
-    training, evaluation = 2 * config.train.batch_size * sum(given), 2 * _CHUNK * max(given, default=0)
+    training, evaluation = 2 * config.train.batch_size * sum(given), 2 * AT_ONCE * max(given, default=0)
     return Estimate(
         traces=traces,
         vectors=(at_work * _VECTORS + min(reports, task.clients)) * width * itemsize,
         state=state,
         activations=at_work * max(training, evaluation) * itemsize,
-        data=(task.x_train.numel() + task.x_test.numel()) if task.model.linear and pays(task) else 0,
+        data=(task.x_train.numel() + task.x_test.numel()) if has_closed_form(task) and pays(task) else 0,
         libraries=at_work * _CONSTANT,
     )
 

@@ -5,13 +5,14 @@ to views of one row of the trace, so that autograd writes the raveled gradient w
 nothing is copied.
 
 A module of which we know that it treats every sample for itself (`separable`) is trained by halves of
-a batch, whose gradients add up to the batch's. Two threads may then share a client's work, and no bit
-depends on whether they do. Its images are laid out with the channels last, which makes pooling several
-times faster.
+a batch, whose gradients add up to the batch's, if its loss is known to be a mean over samples. Two threads
+may then share a client's work, and no bit depends on whether they do. Its images are laid out with the
+channels last, which makes pooling several times faster.
 """
 
 import copy
 from concurrent.futures import Executor
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 
 from bherd.stores import Rows
 from bherd.tasks.flat import load_buffers, pieces, ravel, ravel_buffers, trainable
+from bherd.tasks.losses import is_mean
 from bherd.tasks.models import Model
 from bherd.tasks.task import Plan, batches
 
@@ -31,6 +33,11 @@ def separable(module: nn.Module) -> bool:
     return type(module) is nn.Sequential and all(type(layer) in _EACH_FOR_ITSELF for layer in module)
 
 
+def divisible(model: Model) -> bool:
+    """Whether the gradient of a batch is the mean of those of its parts."""
+    return separable(model.module) and is_mean(model.loss)
+
+
 class FlatModule:
     """A private copy of a model's module whose parameters are views of `self.flat`, of shape (d,)."""
 
@@ -38,7 +45,8 @@ class FlatModule:
         self.model = model
         self.module = copy.deepcopy(model.module)
         self.flat = ravel(self.module) if flat is None else flat
-        self.separable = separable(self.module)
+        self._separable = separable(self.module)
+        self._divisible = divisible(model)
         self._parameters = [p for _, p in trainable(self.module)]
         for p, piece in zip(self._parameters, pieces(self.module, self.flat), strict=True):
             p.data = piece.view_as(p)
@@ -84,7 +92,7 @@ class FlatModule:
         """Put the gradient of one batch into `row`, which is zero, and return the batch's loss."""
         count = len(targets)
         half = count // 2
-        if not self.separable or half < _SMALLEST_HALF:
+        if not self._divisible or half < _SMALLEST_HALF:
             return self._backward(inputs, targets, row, 1.0)
         halves = inputs[:half], targets[:half], inputs[half:], targets[half:]
         shares = half / count, (count - half) / count
@@ -106,7 +114,7 @@ class FlatModule:
         """Add a part's share of the batch's gradient to `row`; return its share of the loss."""
         for p, piece in zip(self._parameters, pieces(self.module, row), strict=True):
             p.grad = piece.view_as(p)
-        loss = self.model.loss(self.module(self._laid_out(inputs)), targets)
+        loss = self.model.loss(self._forward(inputs), targets)
         if share != 1.0:
             loss = share * loss
         if not again:
@@ -114,18 +122,11 @@ class FlatModule:
         torch.autograd.backward(loss)
         return loss.detach()
 
-    def _laid_out(self, x: Tensor) -> Tensor:
-        """Images with the channels last, where the module does not mind.
-
-        With one channel both layouts have the same memory, and torch calls it the first unless the strides
-        say otherwise.
-        """
-        if not self.separable or x.ndim != 4:
-            return x
-        if x.shape[1] > 1:
-            return x.contiguous(memory_format=torch.channels_last)
-        count, _, height, width = x.shape
-        return x.contiguous().as_strided((count, 1, height, width), (height * width, 1, width, 1))
+    def _forward(self, x: Tensor) -> Any:
+        """The module's outputs, laid out as the samples were given."""
+        if not self._separable or x.ndim != 4:
+            return self.module(x)
+        return self.module(_channels_last(x)).contiguous()
 
     def _penalty(self) -> Tensor | float:
         if self.model.decay == 0.0:
@@ -134,14 +135,30 @@ class FlatModule:
         return 0.5 * self.model.decay * squares.sum()
 
     @torch.no_grad()
-    def loss_and_hits(self, x: Tensor, y: Tensor) -> tuple[float, int]:
-        """Summed loss without penalty, and correct predictions, of one chunk of samples."""
+    def outputs(self, x: Tensor) -> Any:
+        """What the module gives out for some samples, as it does when it is used."""
         self.module.eval()
-        outputs = self.module(self._laid_out(x))
-        loss = float(self.model.loss(outputs, y)) * len(y)
-        return loss, int(self.model.hits(outputs, y))
+        return self._forward(x)
+
+    @torch.no_grad()
+    def loss_and_hits(self, x: Tensor, y: Tensor) -> tuple[float, int]:
+        """Summed loss without penalty, and correct predictions, of some samples: for a mean and a count."""
+        outputs = self.outputs(x)
+        return float(self.model.loss(outputs, y)) * len(y), int(self.model.hits(outputs, y))
 
     @torch.no_grad()
     def penalty(self) -> float:
         """The penalty at the present parameters."""
         return float(self._penalty())
+
+
+def _channels_last(x: Tensor) -> Tensor:
+    """Images with the channels last.
+
+    With one channel both layouts have the same memory, and torch takes it for the first unless the strides
+    say otherwise.
+    """
+    if x.shape[1] > 1:
+        return x.contiguous(memory_format=torch.channels_last)
+    count, _, height, width = x.shape
+    return x.contiguous().as_strided((count, 1, height, width), (height * width, 1, width, 1))

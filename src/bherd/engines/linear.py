@@ -7,19 +7,56 @@ of r): no autograd is needed. Two implementations: `linear_numpy` needs nothing 
 
 import math
 from abc import ABC, abstractmethod
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from bherd.client import SumKept
 from bherd.method import Indices
 from bherd.stores import Rows
 from bherd.stores.base import Traced
-from bherd.tasks.task import Plan
+from bherd.tasks.flat import trainable
+from bherd.tasks.losses import class_hits, cross_entropy, sign_hits, squared_hinge
+from bherd.tasks.task import Plan, Task
 
 Split = Literal["train", "test"]
+
+
+def has_closed_form(task: Task) -> bool:
+    """Whether loss, metric, module and data are those that the closed forms are written for."""
+    model, module, x = task.model, task.model.module, task.x_train
+    if not _is_plain_linear(module) or x.ndim != 2 or x.device.type != "cpu":
+        return False
+    outputs, features = module.weight.shape
+    if x.shape[1] != features or module.weight.dtype != x.dtype or task.x_test.dtype != x.dtype:
+        return False
+    targets = (task.y_train, task.y_test)
+    if any(y.ndim != 1 for y in targets):
+        return False
+    if model.loss is squared_hinge and model.hits is sign_hits:
+        return outputs == 1 and all(y.dtype == x.dtype for y in targets)
+    if model.loss is cross_entropy and model.hits is class_hits:
+        return all(y.dtype == torch.int64 and _within(y, outputs) for y in targets)
+    return False
+
+
+def _is_plain_linear(module: nn.Module) -> TypeGuard[nn.Linear]:
+    """Whether outputs are x W^T + b, and W and b are trained, with nothing hooked in between."""
+    hooks = (
+        module._forward_hooks,
+        module._forward_pre_hooks,
+        module._backward_hooks,
+        module._backward_pre_hooks,
+    )
+    names = [name for name, _ in trainable(module)]
+    return type(module) is nn.Linear and names == ["weight", "bias"] and not any(hooks)
+
+
+def _within(targets: Tensor, classes: int) -> bool:
+    return len(targets) == 0 or (int(targets.min()) >= 0 and int(targets.max()) < classes)
 
 
 class Linear(ABC):

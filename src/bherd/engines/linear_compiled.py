@@ -10,6 +10,7 @@ from bherd.engines import kernels
 from bherd.engines.linear import Linear, Split, all_visits, if_finite
 from bherd.method import Indices
 from bherd.stores.base import Dense, Rows, Summed, Traced
+from bherd.tasks.losses import squared_hinge
 from bherd.tasks.task import Plan, Task
 
 COMPILED_FROM = 2**23
@@ -29,7 +30,7 @@ class CompiledLinear(Linear):
         self._inputs = {"train": compact(task.x_train), "test": compact(task.x_test)}
         compiled = kernels.load()
         self._sum_kept = compiled.sum_kept
-        hinge = task.model.linear == "hinge"
+        hinge = task.model.loss is squared_hinge
         self._train = compiled.train_hinge if hinge else compiled.train_softmax
         self._measure = compiled.measure_hinge if hinge else compiled.measure_softmax
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from bherd.engines.linear import Linear, Split, if_finite
 from bherd.stores import Rows
+from bherd.tasks.losses import squared_hinge
 from bherd.tasks.task import Plan, Task
 
 Floats = npt.NDArray[np.floating]
@@ -20,7 +21,7 @@ class NumpyLinear(Linear):
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._derivative = _hinge if task.model.linear == "hinge" else _softmax
+        self._derivative = _hinge if task.model.loss is squared_hinge else _softmax
 
     @np.errstate(over="ignore", invalid="ignore")  # whoever calls looks for infinities itself
     def train(

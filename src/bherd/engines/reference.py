@@ -6,13 +6,15 @@ read, not to be quick.
 
 import copy
 from collections.abc import Sequence
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import functional_call
 
 from bherd.client import Outcome, Train, Training, client_round
 from bherd.engines.base import Engine, Evaluation, Local, State
+from bherd.engines.evaluation import AT_ONCE, joined, starts
 from bherd.method import Method
 from bherd.tasks.flat import load_buffers, ravel_buffers, unravel
 from bherd.tasks.task import Task, batches, plan_steps
@@ -74,18 +76,24 @@ class ReferenceEngine(Engine):
         module.eval()
         named = unravel(module, params)
         with torch.no_grad():
-            outputs = functional_call(module, named, task.x_test)
+            outputs = outputs_of(module, named, task.x_test)
             penalty = penalty_of(task, params)
             test_loss = float(task.model.loss(outputs, task.y_test) + penalty)
             accuracy = float(task.model.hits(outputs, task.y_test)) / len(task.y_test)
             if not train:
                 return Evaluation(float("nan"), test_loss, accuracy)
-            outputs = functional_call(module, named, task.x_train)
+            outputs = outputs_of(module, named, task.x_train)
             train_loss = float(task.model.loss(outputs, task.y_train) + penalty)
         return Evaluation(train_loss, test_loss, accuracy)
 
     def close(self) -> None:
         return
+
+
+def outputs_of(module: nn.Module, named: dict[str, Tensor], x: Tensor) -> Any:
+    """What the module gives out for all samples, with these parameters."""
+    parts = [functional_call(module, named, x[start : start + AT_ONCE]) for start in starts(len(x))]
+    return joined(parts, len(x))
 
 
 def loss_and_gradient(task: Task, w: Tensor, x: Tensor, y: Tensor) -> tuple[float, Tensor]:

@@ -9,23 +9,24 @@ import queue
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from bherd.client import Outcome, SumKept, Train, Training, client_round
-from bherd.engines.autograd import FlatModule, separable
+from bherd.engines.autograd import FlatModule, divisible
 from bherd.engines.base import Engine, Evaluation, Local, State
-from bherd.engines.linear import Linear, Split, penalty
+from bherd.engines.evaluation import AT_ONCE, joined, starts
+from bherd.engines.linear import Linear, Split, has_closed_form, penalty
 from bherd.engines.linear_compiled import CompiledLinear, pays
 from bherd.engines.linear_numpy import NumpyLinear
 from bherd.method import Indices, Method
 from bherd.stores.base import Rows, Store, Summed, SummedTwice
 from bherd.stores.memory import MemoryStore
+from bherd.tasks.losses import is_count, is_mean
 from bherd.tasks.task import Task, plan_steps
 
-_CHUNK = 1000
 _LINEAR_CHUNK = 5000
 _WORTH_A_THREAD = 2_000_000
 """Samples times parameters of a client from which on a thread gains more than it costs."""
@@ -44,7 +45,7 @@ class SimulateEngine(Engine):
         self._store = MemoryStore() if store is None else store
         self._linear = linear_of(task)
         self._draws = self._linear is None and draws_random_numbers(task)
-        self._separable = self._linear is None and separable(task.model.module)
+        self._divisible = self._linear is None and divisible(task.model)
         self._workers = workers = max(1, workers)
         self._modules: queue.SimpleQueue[FlatModule] = queue.SimpleQueue()
         if self._linear is None:
@@ -84,7 +85,7 @@ class SimulateEngine(Engine):
         If their batches can be divided, they are trained one after the other by two workers each.
         """
         left = clients % self._workers
-        return left if self._separable and 2 * left <= self._workers else 0
+        return left if self._divisible and 2 * left <= self._workers else 0
 
     def _trainer(self, state: State, client: int, assistant: Executor | None) -> Train:
         task, local, round = self.task, self.local, state.round + 1
@@ -95,15 +96,10 @@ class SimulateEngine(Engine):
             shuffle = local.shuffle(round, client)
             if self._linear is not None:
                 return self._linear.train(client, plan, shuffle, params, offset, local.lr, rows), None
-            module = self._modules.get()
-            try:
-                module.load(params, state.buffers)
-                x, y = task.samples(client)
-                with self._seeded(round, client):
-                    loss = module.train(plan, x, y, shuffle, offset, local.lr, rows, assistant)
+            x, y = task.samples(client)
+            with self._module(params, state.buffers) as module, self._seeded(round, client):
+                loss = module.train(plan, x, y, shuffle, offset, local.lr, rows, assistant)
                 return loss, module.buffers()
-            finally:
-                self._modules.put(module)
 
         def train(params: Tensor, offset: Tensor | None, keep_trace: bool) -> Training:
             if not keep_trace:
@@ -143,28 +139,64 @@ class SimulateEngine(Engine):
         return Evaluation(train_loss, test_loss, accuracy)
 
     def _measure(self, params: Tensor, buffers: Tensor | None, split: Split) -> tuple[float, float]:
-        """Mean loss with penalty, and accuracy, over a split, in chunks of fixed size."""
-        task, linear = self.task, self._linear
+        """Loss with penalty, and accuracy, over a split."""
+        task = self.task
         x, y = (task.x_train, task.y_train) if split == "train" else (task.x_test, task.y_test)
+        if self._linear is not None:
+            return self._measure_linear(self._linear, params, split, x)
+        if is_mean(task.model.loss) and is_count(task.model.hits):
+            return self._measure_in_parts(params, buffers, x, y)
+        return self._measure_whole(params, buffers, x, y, count=split == "test")
+
+    def _measure_linear(self, linear: Linear, params: Tensor, split: Split, x: Tensor) -> tuple[float, float]:
+        def measure(start: int) -> tuple[float, int]:
+            return linear.measure(params, split, slice(start, start + _LINEAR_CHUNK))
+
+        losses, hits = zip(*self._map(measure, range(0, len(x), _LINEAR_CHUNK)), strict=True)
+        charge = penalty(params, len(params) // (x.shape[1] + 1), self.task.model.decay)
+        return sum(losses) / len(x) + charge, sum(hits) / len(x)
+
+    def _measure_in_parts(
+        self, params: Tensor, buffers: Tensor | None, x: Tensor, y: Tensor
+    ) -> tuple[float, float]:
+        """For a mean and a count, which add up over parts of the samples."""
 
         def measure(start: int) -> tuple[float, int, float]:
-            rows = slice(start, start + chunk)
-            if linear is not None:
-                return *linear.measure(params, split, rows), 0.0
-            module = self._modules.get()
-            try:
-                module.load(params, buffers)
+            rows = slice(start, start + AT_ONCE)
+            with self._module(params, buffers) as module:
                 return *module.loss_and_hits(x[rows], y[rows]), module.penalty()
-            finally:
-                self._modules.put(module)
 
-        chunk = _CHUNK if linear is None else _LINEAR_CHUNK
-        parts = self._map(measure, range(0, len(x), chunk))
-        losses, hits, penalties = zip(*parts, strict=True)
-        charge = penalties[0]
-        if linear is not None:
-            charge = penalty(params, len(params) // (x.shape[1] + 1), task.model.decay)
-        return sum(losses) / len(x) + charge, sum(hits) / len(x)
+        losses, hits, penalties = zip(*self._map(measure, starts(len(x))), strict=True)
+        return sum(losses) / len(x) + penalties[0], sum(hits) / len(x)
+
+    def _measure_whole(
+        self, params: Tensor, buffers: Tensor | None, x: Tensor, y: Tensor, *, count: bool
+    ) -> tuple[float, float]:
+        """For any loss and metric: each is given the outputs of all samples at once.
+
+        Unless asked to `count`, the metric is not computed.
+        """
+
+        def forward(start: int) -> tuple[Any, float]:
+            with self._module(params, buffers) as module:
+                return module.outputs(x[start : start + AT_ONCE]), module.penalty()
+
+        parts, penalties = zip(*self._map(forward, starts(len(x))), strict=True)
+        outputs = joined(parts, len(x))
+        with torch.no_grad():
+            loss = float(self.task.model.loss(outputs, y)) + penalties[0]
+            hits = float(self.task.model.hits(outputs, y)) if count else float("nan")
+        return loss, hits / len(x)
+
+    @contextmanager
+    def _module(self, params: Tensor, buffers: Tensor | None) -> Iterator[FlatModule]:
+        """A module that nobody else uses, at these parameters and buffers."""
+        module = self._modules.get()
+        try:
+            module.load(params, buffers)
+            yield module
+        finally:
+            self._modules.put(module)
 
     def _map(self, function: Callable[[Item], Answer], items: Iterable[Item]) -> list[Answer]:
         if self._pool is None:
@@ -179,7 +211,7 @@ class SimulateEngine(Engine):
 
 def linear_of(task: Task) -> Linear | None:
     """The closed form of the task's model, if it has one here."""
-    if task.model.linear is None or task.x_train.device.type != "cpu":
+    if not has_closed_form(task):
         return None
     return CompiledLinear(task) if pays(task) else NumpyLinear(task)
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from bherd.errors import InputError
 from bherd.streams import torch_seed
+from bherd.tasks.losses import Hits, Loss, class_hits, cross_entropy, sign_hits, squared_hinge
 
 SVM_DECAY = 0.1
 
@@ -28,14 +28,13 @@ class Model(NamedTuple):
     """Whether samples are given as vectors instead of images."""
     encode: Callable[[Tensor], Tensor]
     """Class labels -> targets of the loss."""
-    loss: Callable[[Tensor, Tensor], Tensor]
-    """(outputs, targets) -> mean loss of the batch, without the penalty."""
-    hits: Callable[[Tensor, Tensor], Tensor]
-    """(outputs, targets) -> how many predictions are right."""
+    loss: Loss
+    """(outputs, targets) -> loss of the batch, without the penalty. Called from several threads at once."""
+    hits: Hits
+    """(outputs, targets) -> how many predictions are right, or another sum over samples; called with all
+    outputs of a split, and divided by the number of samples."""
     decay: float = 0.0
     """lambda of the penalty (lambda/2) ||w||^2 on weights; biases are free."""
-    linear: str | None = None
-    """'hinge' or 'softmax' where outputs are x W^T + b and the gradient has a closed form."""
 
 
 def _labels(labels: Tensor) -> Tensor:
@@ -45,19 +44,6 @@ def _labels(labels: Tensor) -> Tensor:
 def _parity(labels: Tensor) -> Tensor:
     """+1 for even classes, -1 for odd ones."""
     return 1.0 - 2.0 * (labels % 2)
-
-
-def squared_hinge(outputs: Tensor, targets: Tensor) -> Tensor:
-    """mean of 1/2 max(0, 1 - y f(x))^2."""
-    return 0.5 * functional.relu(1 - targets * outputs.squeeze(1)).square().mean()
-
-
-def _sign_hits(outputs: Tensor, targets: Tensor) -> Tensor:
-    return ((outputs.squeeze(1) > 0) == (targets > 0)).sum()
-
-
-def _class_hits(outputs: Tensor, targets: Tensor) -> Tensor:
-    return (outputs.argmax(1) == targets).sum()
 
 
 def _zero_linear(features: int, outputs: int) -> nn.Linear:
@@ -71,13 +57,13 @@ def svm(shape: tuple[int, ...], classes: int) -> Model:
     """Squared-hinge SVM, even against odd classes, lambda = 0.1 on w, from zero."""
     del classes
     module = _zero_linear(_features(shape), 1)
-    return Model("svm", module, True, _parity, squared_hinge, _sign_hits, SVM_DECAY, "hinge")
+    return Model("svm", module, True, _parity, squared_hinge, sign_hits, SVM_DECAY)
 
 
 def logistic(shape: tuple[int, ...], classes: int) -> Model:
     """Multinomial logistic regression, from zero."""
     module = _zero_linear(_features(shape), classes)
-    return _classifier("logistic", module, flat_input=True, linear="softmax")
+    return _classifier("logistic", module, flat_input=True)
 
 
 def mlp(shape: tuple[int, ...], classes: int) -> Model:
@@ -155,8 +141,8 @@ def _user_module(name: str, shape: tuple[int, ...], classes: int) -> nn.Module:
     return module
 
 
-def _classifier(name: str, module: nn.Module, *, flat_input: bool, linear: str | None = None) -> Model:
-    return Model(name, module, flat_input, _labels, functional.cross_entropy, _class_hits, linear=linear)
+def _classifier(name: str, module: nn.Module, *, flat_input: bool) -> Model:
+    return Model(name, module, flat_input, _labels, cross_entropy, class_hits)
 
 
 def _features(shape: tuple[int, ...]) -> int:
