@@ -12,7 +12,7 @@ from bherd.method import Method
 from bherd.rounds import Round, run_rounds, start_state
 from bherd.runs.records import metrics_line
 from bherd.session import prepare
-from bherd.tasks.flat import unravel
+from bherd.tasks.flat import state_of
 from bherd.tasks.task import Task
 
 
@@ -24,7 +24,7 @@ class Result(NamedTuple):
     params: Tensor
     """The final parameters, of shape (d,); the last finite ones where the run diverged."""
     model: dict[str, Tensor]
-    """The same, by the names of the module's parameters."""
+    """Parameters and buffers by name, as the module's `load_state_dict` takes them."""
     metrics: list[dict[str, Any]]
     """A line a round, the same as in metrics.jsonl."""
     diverged_at: int | None
@@ -72,5 +72,5 @@ def simulate(
             diverged_at = record.round if record.diverged else None
             if on_round is not None:
                 on_round(record)
-    model = unravel(session.task.model.module, state.params)
+    model = state_of(session.task.model.module, state.params, state.buffers)
     return Result(session.config, state.params, model, metrics, diverged_at)

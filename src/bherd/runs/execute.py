@@ -30,7 +30,7 @@ from bherd.runs.memory import peak_bytes, start_peak
 from bherd.runs.recorder import LOGS, Recorder, finish, remove_temporaries, tidy, undo, write_summary
 from bherd.runs.stopping import Stop, hold_signals
 from bherd.session import Session, prepare
-from bherd.tasks.flat import load_buffers, persistent_buffers, unravel
+from bherd.tasks.flat import state_of
 
 OnRound = Callable[[dict[str, Any]], None]
 OnWarning = Callable[[str], None]
@@ -285,9 +285,5 @@ def _summary(
 
 def model_tensors(session: Session, state: State) -> dict[str, Tensor]:
     """The model's parameters and buffers by name, as model.safetensors holds them."""
-    module = session.task.model.module
-    load_buffers(module, state.buffers)
-    tensors = {name: tensor.clone() for name, tensor in unravel(module, state.params).items()}
-    tensors.update({name: buffer.detach().clone() for name, buffer in persistent_buffers(module)})
-    frozen = {n: p.detach().clone() for n, p in module.named_parameters() if not p.requires_grad}
-    return {**tensors, **frozen}
+    trained = state_of(session.task.model.module, state.params, state.buffers)
+    return {name: value for name, value in trained.items() if isinstance(value, Tensor)}

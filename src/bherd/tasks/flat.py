@@ -1,6 +1,8 @@
 """Between a module and flat arrays: parameters (d,), and the buffers that are no parameters."""
 
+import copy
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -50,3 +52,25 @@ def persistent_buffers(module: nn.Module) -> list[tuple[str, Tensor]]:
     """The named buffers that belong to the module's state."""
     state = module.state_dict()
     return [(name, buffer) for name, buffer in module.named_buffers() if name in state]
+
+
+def state_of(module: nn.Module, params: Tensor, buffers: Tensor | None) -> dict[str, Any]:
+    """What `load_state_dict(strict=True)` takes: parameters, buffers and all that training does not move.
+
+    Args:
+        module: what the vectors belong to; it stays as it is.
+        params: the trainable parameters, of shape (d,).
+        buffers: the buffers as one vector, or None to take the module's own.
+
+    Returns:
+        Copies by name, tied weights under each of their names.
+    """
+    moved = copy.deepcopy(module)
+    load_buffers(moved, buffers)
+    with torch.no_grad():
+        for (_, parameter), piece in zip(trainable(moved), pieces(moved, params), strict=True):
+            parameter.copy_(piece.view_as(parameter))
+    return {
+        name: value.clone(memory_format=torch.contiguous_format) if isinstance(value, Tensor) else value
+        for name, value in moved.state_dict().items()
+    }
