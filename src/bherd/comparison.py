@@ -14,7 +14,7 @@ from bherd.labels import folder_name, method_label
 from bherd.runs.directory import read_metrics, read_summary
 from bherd.statistics import Interval, Reach, common_target, interval, reach, rounds_to
 
-METHOD_SETTINGS = ("alpha", "step", "server_lr")
+METHOD_SETTINGS = [one.name for one in MethodConfig.SETTINGS if one.name != "name"]
 
 
 @dataclass(frozen=True)

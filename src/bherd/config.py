@@ -93,7 +93,7 @@ class TrainConfig(Table):
     lr: float = setting(1e-4, "learning rate of the local steps", metavar="ETA", check=positive)
     participation: int | float = setting(
         1.0,
-        "clients per round: a number (10) or a share (0.1)",
+        "clients per round: a number, 10, or a share, 0.1",
         metavar="WHO",
         usual="1.0, everybody",
         check=count_or_share,
@@ -119,7 +119,7 @@ class RunConfig(Table):
     device: str = setting("cpu", "cpu, cuda, cuda:0 and so on", metavar="DEVICE")
     workers: int = setting(
         0,
-        "clients trained at the same time; 0: as many as there are cores",
+        "clients trained at the same time; 0: as many as there are cores; changes no result",
         metavar="W",
         decides=False,
         check=not_negative,

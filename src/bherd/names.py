@@ -3,9 +3,19 @@
 import difflib
 from collections.abc import Iterable
 
-SELECTOR_PREFIXES = ("", "bherd-", "grab-", "random-", "reversed-")
-BASES = ("fedavg", "fednova", "scaffold")
-METHOD_NAMES = ("centralized", *(prefix + base for base in BASES for prefix in SELECTOR_PREFIXES))
+BASES = {
+    "fedavg": "average of the clients' summed gradients",
+    "fednova": "normalized averaging, for clients with unequal steps",
+    "scaffold": "control variates against client drift",
+}
+PREFIXES = {
+    "bherd-": "... of the herded share alpha of the local gradients (BHerd)",
+    "grab-": "... of the gradients that online balancing gives a plus (GraB)",
+    "random-": "... of a random share alpha: the control for bherd-",
+    "reversed-": "... of the share alpha that herding ranks last: the opposite of bherd-",
+}
+CENTRALIZED = {"centralized": "plain SGD, one client with all data"}
+METHOD_NAMES = (*CENTRALIZED, *(prefix + base for base in BASES for prefix in ("", *PREFIXES)))
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:

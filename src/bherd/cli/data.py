@@ -145,20 +145,21 @@ def execute_fetch(arguments: argparse.Namespace) -> int:
 def execute_list(arguments: argparse.Namespace) -> int:
     from rich.table import Table
 
+    from bherd.cli.list import datasets
     from bherd.tasks.datasets.known import KNOWN
     from bherd.tasks.datasets.places import places, search
 
     table = Table(title="Datasets", title_justify="left", box=None, pad_edge=False)
     for column in ("name", "what it is", "where"):
         table.add_column(column, overflow="fold")
-    table.add_row("mnist-mini", "5 000 + 1 000 digits of MNIST, 1x28x28", "comes with bherd")
-    for known in KNOWN.values():
-        found = search(known, arguments.data_dir).found
-        where = f"missing: bherd data fetch {known.name}" if found is None else str(found.folder)
-        table.add_row(known.name, f"{known.about} ({known.licence})", where)
-    table.add_row("synthetic", "2 000 + 500 generated from the seed, 1x28x28", "made on demand")
-    table.add_row("synthetic-cifar", "the same as 3x32x32, in place of CIFAR-10", "made on demand")
-    table.add_row("PATH.npz", "your x_train, y_train, x_test, y_test", "where you keep it")
+    elsewhere = {"mnist-mini": "comes with bherd", "PATH.npz": "where you keep it"}
+    for name, about in datasets().items():
+        if name not in KNOWN:
+            table.add_row(name, about, elsewhere.get(name, "made on demand"))
+            continue
+        found = search(KNOWN[name], arguments.data_dir).found
+        where = f"missing: bherd data fetch {name}" if found is None else str(found.folder)
+        table.add_row(name, f"{about} ({KNOWN[name].licence})", where)
     console = _console()
     console.print(table)
     looked = ", ".join(f"{place.root} ({place.why})" for place in places(arguments.data_dir))

@@ -2,19 +2,14 @@
 
 import argparse
 import json
+import shutil
 import sys
+import textwrap
 from typing import Any
 
-METHODS = {
-    "fedavg": "average of the clients' summed gradients",
-    "fednova": "normalized averaging, for clients with unequal steps",
-    "scaffold": "control variates against client drift",
-    "bherd-*": "... of the herded share alpha of the local gradients (BHerd)",
-    "grab-*": "... of the gradients that online balancing gives a plus (GraB)",
-    "random-*": "... of a random share alpha: the control for bherd-",
-    "reversed-*": "... of the share alpha that herding ranks last: the opposite of bherd-",
-    "centralized": "plain SGD, one client with all data",
-}
+from bherd.config import all_settings
+from bherd.names import BASES, CENTRALIZED, METHOD_NAMES, PREFIXES
+
 MODELS = {
     "svm": "squared hinge, even against odd classes, lambda 0.1",
     "logistic": "multinomial logistic regression",
@@ -27,27 +22,41 @@ PARTITIONS = {
     "case2": "labels dealt to clients in turn",
     "case3": "half of the labels IID, half dealt",
     "dirichlet:BETA": "label shares by a Dirichlet draw; small BETA, strong skew",
-    "shards:K": "K labels a client",
+    "shards:K": "K labels per client",
     "quantity:BETA": "IID labels, unequal sizes",
 }
-DATASETS = {
-    "mnist-mini": "5,000 + 1,000 digits of MNIST, embedded",
-    "mnist": "60,000 + 10,000 digits",
-    "fashion-mnist": "60,000 + 10,000 pieces of clothing",
-    "cifar10": "50,000 + 10,000 colour images",
-    "synthetic": "a seeded generator, no files",
-    "FILE.npz": "your x_train, y_train, x_test, y_test",
-}
-TABLES = {"methods": METHODS, "models": MODELS, "datasets": DATASETS, "partitions": PARTITIONS}
+TABLES = ("methods", "models", "datasets", "partitions", "settings")
+
+
+def table(title: str) -> dict[str, str]:
+    """What can be named, and what it is, of one of TABLES."""
+    if title == "methods":
+        return {**BASES, **{f"{prefix}*": text for prefix, text in PREFIXES.items()}, **CENTRALIZED}
+    if title == "settings":
+        return {one.path: f"{one.help} [{one.usual}]" for one in all_settings()}
+    return {"models": MODELS, "partitions": PARTITIONS}.get(title) or datasets()
+
+
+def datasets() -> dict[str, str]:
+    """Every dataset, and what it is."""
+    from bherd.tasks.datasets.known import KNOWN
+
+    return {
+        "mnist-mini": "5 000 + 1 000 digits of MNIST, 1x28x28",
+        **{known.name: known.about for known in KNOWN.values()},
+        "synthetic": "2 000 + 500 generated from the seed, 1x28x28",
+        "synthetic-cifar": "the same as 3x32x32, in place of CIFAR-10",
+        "PATH.npz": "your x_train, y_train, x_test, y_test",
+    }
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
     parser = subparsers.add_parser(
         "list",
-        help="list methods, models, datasets and partitions",
+        help="list methods, models, datasets, partitions and settings",
         description="Everything that can be named on the command line. * is fedavg, fednova or scaffold.",
     )
-    parser.add_argument("what", nargs="?", choices=[*TABLES], help="only one of the tables")
+    parser.add_argument("what", nargs="?", choices=TABLES, help="only one of the tables")
     parser.add_argument("--json", action="store_true", help="print JSON; methods in full")
     parser.set_defaults(execute=execute)
 
@@ -55,15 +64,15 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
 def execute(args: argparse.Namespace) -> int:
     chosen = [args.what] if args.what else list(TABLES)
     if args.json:
-        from bherd.names import METHOD_NAMES
-
-        names = {title: list(TABLES[title]) for title in chosen}
+        names = {title: list(table(title)) for title in chosen}
         if "methods" in names:
             names["methods"] = list(METHOD_NAMES)
         sys.stdout.write(json.dumps(names) + "\n")
         return 0
+    width = max(60, min(100, shutil.get_terminal_size().columns))
     for title in chosen:
         sys.stdout.write(f"{title}\n")
-        for name, what in TABLES[title].items():
-            sys.stdout.write(f"  {name:<24}{what}\n")
+        for name, what in table(title).items():
+            text = textwrap.fill(what, width, initial_indent=f"  {name:<24}", subsequent_indent=" " * 26)
+            sys.stdout.write(f"{text}\n")
     return 0

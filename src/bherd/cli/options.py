@@ -1,92 +1,33 @@
-"""The flags that set a configuration, in one visible table, and how they become a `Config`."""
+"""The flags of a configuration, made from the fields that describe it, and the way back to a `Config`."""
 
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from bherd.config import Config, find_setting, from_dict
+from bherd.config import Config, all_settings, from_dict
 from bherd.errors import InputError
+from bherd.settings import Setting, options_of
 from bherd.tasks.default_model import with_model
 
-
-class Flag(NamedTuple):
-    """A flag of the command line and the setting that it gives."""
-
-    setting: str
-    kind: Callable[[str], Any]
-    metavar: str
-    help: str
-    name: str = ""
-
-    @property
-    def option(self) -> str:
-        return "--" + (self.name or self.setting.replace("_", "-"))
+_TITLES = {"method": "method", "task": "task", "train": "training", "run": "computing"}
+"""How help calls the tables."""
 
 
-def participation(text: str) -> int | float:
+def number_or_share(text: str) -> int | float:
     """'10' is a number of clients, '0.1' a share."""
     return int(text) if text.strip().lstrip("+-").isdigit() else float(text)
 
 
-METHOD_FLAG = Flag("name", str, "NAME", "method, see `bherd list` (default: bherd-fedavg)", "method")
-FLAGS: dict[str, tuple[Flag, ...]] = {
-    "method": (
-        Flag("alpha", float, "SHARE", "share of local gradients that bherd- and random- keep (0.5)"),
-        Flag("step", str, "LENGTH", "server step: equation, amplified (1/alpha longer), matched (FedAvg's)"),
-        Flag("server_lr", float, "RATE", "factor on the server's step (1)"),
-    ),
-    "task": (
-        Flag("dataset", str, "NAME", "dataset, or the path of a .npz file (mnist-mini)"),
-        Flag("data_dir", str, "DIR", "folder with the dataset's files (else $BHERD_DATA, then the cache)"),
-        Flag("model", str, "NAME", "svm, cnn, logistic, mlp or your package.module:factory (svm on MNIST)"),
-        Flag("partition", str, "SCHEME", "case1-3, dirichlet:BETA, shards:K, quantity:BETA (case2)"),
-        Flag("clients", int, "N", "number of clients (5)"),
-    ),
-    "training": (
-        Flag("participation", participation, "WHO", "clients a round: a number, 10, or a share, 0.1 (all)"),
-        Flag("rounds", int, "T", "communication rounds (100)"),
-        Flag("epochs", float, "E", "local epochs a round, fractions allowed (1)"),
-        Flag("batch_size", int, "B", "samples in a local step (100)"),
-        Flag("lr", float, "ETA", "learning rate of local steps (1e-4)"),
-    ),
-    "computing": (
-        Flag("engine", str, "NAME", "simulate (fast), reference (plain loops) or ray (Ray actors)"),
-        Flag("dtype", str, "TYPE", "float32 or float64"),
-        Flag("device", str, "DEVICE", "cpu, cuda, cuda:0, ... (cpu)"),
-        Flag("workers", int, "W", "clients trained at the same time; 0 = cores. Changes no result"),
-        Flag("memory", str, "SIZE", "the most memory to use, e.g. 2GB (80%% of what is free)"),
-        Flag("store", str, "KIND", "gradients wait in memory, half, disk or sketch; auto: memory or disk"),
-        Flag("eval_every", int, "K", "evaluate after every K-th round and the last (1)"),
-        Flag("checkpoint_every", int, "K", "checkpoint after every K-th round; 0 = every two seconds"),
-        Flag("snapshot_every", int, "K", "keep a picture of the gradients of every K-th round; 0 = never"),
-    ),
-}
-SEED_FLAG = Flag("seed", int, "S", "decides the partition, the orders, the start and every draw (0)")
-
-
 def add_config_options(parser: argparse.ArgumentParser, *, one_run: bool) -> None:
-    """Every flag of a run; `one_run` adds --method and --seed, which a comparison has many of."""
+    """A flag for every setting; `one_run` adds --method and --seed, which a comparison has many of."""
     parser.add_argument(
         "--config", metavar="FILE.toml", type=Path, help="settings from a TOML file; flags win over it"
     )
-    for title, flags in FLAGS.items():
-        group = parser.add_argument_group(title)
-        if one_run and title == "method":
-            flags = (METHOD_FLAG, *flags)
-        if one_run and title == "training":
-            flags = (*flags, SEED_FLAG)
-        for flag in flags:
-            group.add_argument(
-                flag.option, dest=flag.setting, type=flag.kind, metavar=flag.metavar, help=flag.help
-            )
-        if title == "training":
-            group.add_argument(
-                "--reshuffle",
-                action=argparse.BooleanOptionalAction,
-                default=None,
-                help="new sample order every epoch (default: as the method's paper has it)",
-            )
+    groups = {title: parser.add_argument_group(title) for title in _TITLES.values()}
+    for one in all_settings():
+        if one_run or one.name not in ("name", "seed"):
+            _add_flag(groups["training" if one.name == "seed" else _TITLES[one.table]], one)
     parser.add_argument(
         "--set",
         dest="assignments",
@@ -97,6 +38,23 @@ def add_config_options(parser: argparse.ArgumentParser, *, one_run: bool) -> Non
     )
 
 
+def _add_flag(group: "argparse._ArgumentGroup", one: Setting) -> None:
+    text = f"{one.help} [{one.usual}]".replace("%", "%%")
+    if bool in options_of(one.kind):
+        switch = argparse.BooleanOptionalAction
+        group.add_argument(f"--{one.option}", dest=one.name, action=switch, default=None, help=text)
+    else:
+        read = _reader(one.kind)
+        group.add_argument(f"--{one.option}", dest=one.name, type=read, metavar=one.metavar, help=text)
+
+
+def _reader(kind: Any) -> Callable[[str], Any]:
+    options = options_of(kind)
+    if int in options and float in options:
+        return number_or_share
+    return next((option for option in options if option in (int, float)), str)
+
+
 def config_from(args: argparse.Namespace) -> Config:
     """The configuration of a command: defaults, then the file, then --set, then flags."""
     tree: dict[str, dict[str, Any]] = {}
@@ -105,11 +63,10 @@ def config_from(args: argparse.Namespace) -> Config:
     for assignment in args.assignments:
         section, key, value = _assignment(assignment)
         tree.setdefault(section, {})[key] = value
-    names = [flag.setting for flags in FLAGS.values() for flag in flags]
-    for name in (*names, "name", "seed", "reshuffle"):
-        value = getattr(args, name, None)
+    for one in all_settings():
+        value = getattr(args, one.name, None)
         if value is not None:
-            tree.setdefault(find_setting(name).table, {})[name] = value
+            tree.setdefault(one.table, {})[one.name] = value
     return with_model(from_dict(tree))
 
 
