@@ -102,3 +102,16 @@ def test_demo_ends_with_a_table_a_sentence_and_a_picture(capsys: pytest.CaptureF
     assert Path("d/comparison.png").exists()
     assert printed.rstrip().endswith("report:  d/report.html")
     assert "<html" in Path("d/report.html").read_text()
+
+
+def test_what_a_longer_step_gained_is_said_from_the_runs_own_step_lengths(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    methods = ["fedavg", "bherd-fedavg:step=amplified", "fedavg:server_lr=2"]
+    assert run("compare", *methods, *FAST, "--seeds", "3", "--jobs", "1", "--no-reshuffle", "--json") == 0
+    (said,) = (
+        line
+        for line in json.loads(capsys.readouterr().out)["conclusion"]
+        if "bherd" in line and "step" in line
+    )
+    assert said.startswith("With a step 2 times as long, ")
