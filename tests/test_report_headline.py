@@ -41,7 +41,8 @@ def record(
 
 def sentences(*runs: RunRecord) -> tuple[str, str]:
     (task,) = group(runs).tasks
-    return headline(task, runs)
+    what, *who = headline(task, runs)
+    return what, " ".join(who)
 
 
 def seeds(accuracies: list[float], **changes: Any) -> list[RunRecord]:

@@ -137,7 +137,8 @@ def conclude(contenders: Sequence[Contender], bounds: Sequence[str] = ()) -> lis
     if len(ranked) == 1:
         return [f"{ranked[0].label} ends at {_value(ranked[0].final)} test accuracy.", *rest]
     family = Family(ranked)
-    return [*_standing(ranked, family), *_gains(ranked, family), *rest]
+    seeds = [family.difference(ranked[0], other).seeds for other in ranked[1:]]
+    return [*_standing(ranked, family), *_gains(ranked, family), _terms(seeds, family.size), *rest]
 
 
 def _standing(ranked: Sequence[Contender], family: Family) -> list[str]:
@@ -160,7 +161,7 @@ def _standing(ranked: Sequence[Contender], family: Family) -> list[str]:
     for word, opening in openings.items():
         if groups[word]:
             said.append(f"{opening}: {_list([_apart(o, best, family) for o in groups[word]])}.")
-    return [*said, _terms([family.difference(best, other).seeds for other in others], family.size)]
+    return said
 
 
 def _terms(seeds: Sequence[int], comparisons: int) -> str:

@@ -40,7 +40,7 @@ def execute(args: argparse.Namespace) -> int:
 
     print_prose(_DESCRIPTION)
     sys.stdout.write("\n")
-    base = Config().replace(rounds=args.rounds, lr=1e-3, reshuffle=False, snapshot_every=10)
+    base = Config().replace(model="svm", rounds=args.rounds, lr=1e-3, reshuffle=False, snapshot_every=10)
     jobs = plan([parse_variant(text, base) for text in METHODS], range(args.seeds), args.out)
     run_with_progress(jobs, os.cpu_count() or 1, quiet=False)
     rows = collect(jobs)

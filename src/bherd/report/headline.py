@@ -1,4 +1,4 @@
-"""Two texts about a task: what was run, and what its final accuracies show."""
+"""What was run on a task, and what its final accuracies show."""
 
 import math
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ from bherd.report.records import RunRecord
 from bherd.statistics import interval
 
 
-def headline(task: TaskGroup, runs: Sequence[RunRecord]) -> tuple[str, str]:
-    """The two texts of one task."""
+def headline(task: TaskGroup, runs: Sequence[RunRecord]) -> list[str]:
+    """The sentences of one task: first what was run, then who ends highest, then the rest."""
     contenders = [_contender(series, runs) for series in task.series]
-    return _what(task, runs), " ".join(conclude(contenders, task.centralized))
+    return [_what(task, runs), *conclude(contenders, task.centralized)]
 
 
 def _what(task: TaskGroup, runs: Sequence[RunRecord]) -> str:

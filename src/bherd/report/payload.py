@@ -64,7 +64,7 @@ class Method:
 @dataclass(frozen=True)
 class Task:
     label: str
-    headline: tuple[str, str]
+    headline: list[str]
     target: float
     series: list[Method]
 

@@ -56,7 +56,11 @@ function start() {
     state.task = index;
     state.target = task().target;
     state.hidden.clear();
-    [byId("what").textContent, byId("who").textContent] = task().headline;
+    const [what, who, ...findings] = task().headline;
+    byId("what").textContent = what;
+    byId("who").textContent = who;
+    byId("findings").replaceChildren(...findings.map((sentence) => el("li", null, sentence)));
+    byId("findings").hidden = !findings.length;
     byId("spread").textContent = spreadLine();
     drawMethods(() => {
       drawCurves();
