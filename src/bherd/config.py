@@ -187,7 +187,8 @@ class Config:
         if isinstance(who, int) and who > clients:
             raise InputError(
                 f"participation is {who} clients a round, but there are {clients}: "
-                "give a number from 1 to that, or a share such as 0.1"
+                "give a number from 1 to that, or a share such as 0.1; "
+                "with a Task of your own, set clients to the number that it has"
             )
 
     def replace(self, **values: object) -> "Config":

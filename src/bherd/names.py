@@ -1,4 +1,4 @@
-"""The names of the methods, and help with misspelt ones. Imports nothing heavy."""
+"""The names of the methods and of tasks from Python, and help with misspelt ones. Imports nothing heavy."""
 
 import difflib
 from collections.abc import Iterable
@@ -16,6 +16,14 @@ PREFIXES = {
 }
 CENTRALIZED = {"centralized": "plain SGD, one client with all data"}
 METHOD_NAMES = (*CENTRALIZED, *(prefix + base for base in BASES for prefix in ("", *PREFIXES)))
+
+OWN_TASK = "own task"
+"""The dataset of a run on a `Task` from Python; in a run directory, the task's fingerprint follows."""
+
+
+def is_own_task(dataset: str) -> bool:
+    """Whether a configuration's dataset stands for a `Task` from Python."""
+    return dataset == OWN_TASK or dataset.startswith(f"{OWN_TASK} ")
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:

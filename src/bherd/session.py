@@ -11,6 +11,8 @@ from bherd.config import Config
 from bherd.engines import Engine, Local, ReferenceEngine, SimulateEngine
 from bherd.errors import InputError
 from bherd.method import Method
+from bherd.names import is_own_task
+from bherd.own_task import own_config
 from bherd.rounds import Schedule
 from bherd.step_length import Step, measured_step, planned_step
 from bherd.stores import Store
@@ -65,10 +67,11 @@ class Session(NamedTuple):
 def prepare(config: Config, *, task: Task | None = None, method: Method | None = None) -> Session:
     """Load the data, deal it out, build the model: all that can fail, before anything is written.
 
-    A `task` or a `method` of your own takes the place of the one that the configuration names.
+    A `task` or a `method` of your own takes the place of the one that the configuration names. The
+    session's configuration then says 'own task', with the clients, the dtype and the device of the task.
     """
     method = method or method_of(config)
-    config = resolve(config, method)
+    config = resolve(config if task is None else own_config(config, task), method)
     note = None
     if task is None:
         task, note = _task(config)
@@ -103,7 +106,7 @@ def method_of(config: Config) -> Method:
 def resolve(config: Config, method: Method | None = None) -> Config:
     """Fill in what the configuration leaves to us; `method` is your own, if it is not the one named."""
     config = with_model(config)
-    if config.method.name == "centralized":
+    if config.method.name == "centralized" and not is_own_task(config.task.dataset):
         config = replace(
             config,
             task=replace(config.task, clients=1, partition="case1"),

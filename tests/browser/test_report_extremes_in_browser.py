@@ -38,6 +38,27 @@ def test_hostile_names_are_text(open_page: Open, tmp_path: Path) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+def test_a_task_of_ones_own_is_shown_in_its_own_metric(open_page: Open, tmp_path: Path) -> None:
+    own = BASE.replace(dataset="own task 0123456789abcdef", model="height", partition="as given", clients=3)
+    made_up_run(tmp_path / "runs" / "a", own, rounds=5, steps=4)
+    made_up_run(tmp_path / "runs" / "b", BASE.replace(model="svm"), rounds=5, steps=4)
+    page = open_page(build([tmp_path / "runs"], tmp_path / "report.html")).page
+    table, curves = page.locator("#table"), page.locator("#curves")
+    assert "Final metric" in table.inner_text()
+    assert "%" not in table.locator("tbody td").first.inner_text()
+    assert "no target" in table.inner_text()
+    assert not page.locator("#target").is_visible()
+    assert "The task's own metric" in curves.inner_text()
+    assert "%" not in page.locator("#accuracy-chart").inner_html()
+    assert "No command makes it again" in page.locator("#provenance").inner_text()
+    assert "bherd run" not in page.locator("#provenance").inner_text()
+    page.locator("#task").select_option(index=1)
+    assert "Final accuracy" in table.inner_text()
+    assert "%" in table.locator("tbody td").first.inner_text()
+    assert page.locator("#target").is_visible()
+    assert "Accuracy on test data" in curves.inner_text()
+
+
 def test_inline_scripts_that_were_put_into_the_file_do_not_run(open_page: Open, tmp_path: Path) -> None:
     made_up_run(tmp_path / "run", BASE, rounds=3, steps=4)
     output = build([tmp_path / "run"], tmp_path / "report.html")

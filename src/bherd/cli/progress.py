@@ -112,13 +112,15 @@ class LiveReporter(Reporter):
         self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def figures(line: dict[str, Any]) -> str:
-    """Loss and accuracy of a metrics line, as people read them."""
+def figures(line: dict[str, Any], *, own_metric: bool = False) -> str:
+    """Loss and accuracy of a metrics line, as people read them; a task's own metric is a plain number."""
     parts = []
     loss = line["train_loss"] if line["train_loss"] is not None else line["test_loss"]
     if loss is not None:
         parts.append(f"loss {loss:.4f}")
-    if line["test_accuracy"] is not None:
+    if line["test_accuracy"] is not None and own_metric:
+        parts.append(f"metric {line['test_accuracy']:.4g}")
+    elif line["test_accuracy"] is not None:
         parts.append(f"accuracy {line['test_accuracy']:.2%}")
     return "  ".join(parts) or "not evaluated"
 

@@ -11,6 +11,7 @@ from typing import Any
 from bherd.cli.options import add_config_options, config_from
 from bherd.config import Config
 from bherd.labels import describe
+from bherd.names import is_own_task
 
 _EPILOG = """\
 examples:
@@ -109,7 +110,9 @@ def follow(
             "parameters; a smaller --lr or --server-lr may help\n"
         )
     if not (args.quiet or args.json):
-        ended = figures(summary["final"]) if summary["final"] else "no evaluation"
+        ended = "no evaluation"
+        if summary["final"]:
+            ended = figures(summary["final"], own_metric=is_own_task(config.task.dataset))
         sys.stdout.write(f"{summary['rounds_done']} rounds in {summary['seconds']:.1f} s: {ended}\n")
         sys.stdout.write(f"results: {out}\n")
     return EXIT_DIVERGED if diverged else EXIT_DONE

@@ -62,6 +62,8 @@ def _row(line: "Line") -> tuple[str, ...]:
     if line.problem is not None:
         return (_printable(line.run), "", "", "", "", "", "", f"unreadable: {_printable(line.problem)}")
     accuracy = "" if line.accuracy is None else f"{100 * line.accuracy:.2f}%"
+    if line.accuracy is not None and line.own_task:
+        accuracy = f"{line.accuracy:.4g}"
     return (
         _printable(line.run),
         _printable(line.method),

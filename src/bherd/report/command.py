@@ -3,12 +3,18 @@
 import shlex
 
 from bherd.config import Config, all_settings, differences
+from bherd.names import is_own_task
 
 _ALWAYS = ("method.name", "run.seed")
 
 
-def command(config: Config) -> str:
-    """`bherd run` with a flag for everything that decides and is not the default, ready for a shell."""
+def command(config: Config) -> str | None:
+    """`bherd run` with a flag for everything that decides and is not the default, ready for a shell.
+
+    None for a task from Python, which no command can make again.
+    """
+    if is_own_task(config.task.dataset):
+        return None
     told = {*_ALWAYS, *(other.path for other in differences(Config(), config))}
     if config.task.data_dir is not None:
         told.add("task.data_dir")  # decides nothing, but the data must be found

@@ -12,6 +12,7 @@ from bherd.config import Config
 from bherd.engines.base import Local
 from bherd.errors import InputError
 from bherd.method import Indices
+from bherd.names import is_own_task
 from bherd.report.dropped import FEWEST_ROUNDS, Dropped, Evidence, dropped
 from bherd.report.herd import Ledger
 from bherd.report.thin import REPLAYED_ROUNDS, spread
@@ -60,6 +61,8 @@ class LabelShelf:
     def labels(self, config: Config) -> Labels | str:
         """The training labels of a run, or why there are none."""
         task = config.task
+        if is_own_task(task.dataset):
+            return "the run is on a task of its own, made in Python, which keeps its labels to itself"
         synthetic = task.dataset.startswith("synthetic")
         key = (task.dataset, task.data_dir, config.run.seed if synthetic else 0)
         if key not in self._read:

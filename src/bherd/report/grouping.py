@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from bherd.config import Config, all_settings, find_setting
 from bherd.labels import method_label, number
 from bherd.methods import by_name
+from bherd.names import is_own_task
 from bherd.report.records import RunRecord
 
 _SHOWN_ELSEWHERE = {"reshuffle", "seed", "dtype", "eval_every", "eval_train", "snapshot_every", "ledger"}
@@ -31,6 +32,8 @@ class TaskGroup:
     """All series that learn the same from the same data."""
 
     label: str
+    own: bool
+    """Whether it is a task from Python, whose metric is its own."""
     centralized: list[str]
     """Labels of the series that see all data at once: a bound, not a competitor."""
     series: list[Series]
@@ -65,7 +68,8 @@ def _task_group(runs: Sequence[RunRecord], members: list[int], label: str, repea
             repeated.add(index)
     series = [Series(name, [seeds[seed] for seed in sorted(seeds)]) for name, seeds in found.items()]
     central = [one.label for one in series if _centralized(runs[one.runs[0]])]
-    return TaskGroup(label, central, series)
+    own = is_own_task(runs[members[0]].config.task.dataset)
+    return TaskGroup(label, own, central, series)
 
 
 def _series_label(run: RunRecord, varying: list[str], mixed: bool) -> str:

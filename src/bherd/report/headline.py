@@ -10,9 +10,21 @@ from bherd.statistics import interval
 
 
 def headline(task: TaskGroup, runs: Sequence[RunRecord]) -> list[str]:
-    """The sentences of one task: first what was run, then who ends highest, then the rest."""
+    """The sentences of one task: first what was run, then who ends highest, then the rest.
+
+    Who is ahead is said of accuracies alone, and not of a task's own metric.
+    """
     contenders = [_contender(series, runs) for series in task.series]
-    return [_what(task, runs), *conclude(contenders, task.centralized)]
+    said = _own_metric(contenders) if task.own else conclude(contenders, task.centralized)
+    return [_what(task, runs), *said]
+
+
+def _own_metric(contenders: Sequence[Contender]) -> list[str]:
+    """What every method ends at, where nobody but the task knows whether more of it is better."""
+    known = {one.label: [v for v in one.finals.values() if math.isfinite(v)] for one in contenders}
+    ends = [f"{label} ends at {interval(values).mean:.4g}" for label, values in known.items() if values]
+    said = ["The metric is the task's own: bherd does not know whether more of it is better."]
+    return [f"{', '.join(ends)}.", *said] if ends else said
 
 
 def _what(task: TaskGroup, runs: Sequence[RunRecord]) -> str:

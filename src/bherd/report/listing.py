@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from bherd.errors import InputError
 from bherd.labels import method_label
+from bherd.names import is_own_task
 from bherd.report.find import runs_below
 from bherd.report.records import read_run
 
@@ -22,6 +23,8 @@ class Line(NamedTuple):
     seconds: float = 0.0
     status: str = ""
     problem: str | None = None
+    own_task: bool = False
+    """Whether `accuracy` is the metric of a task from Python, and no share."""
 
 
 def list_runs(directory: Path) -> list[Line]:
@@ -45,4 +48,5 @@ def _line(path: Path) -> Line:
         run.final_accuracy,
         run.seconds,
         run.status if run.diverged_at is None else f"diverged in round {run.diverged_at}",
+        own_task=is_own_task(task.dataset),
     )

@@ -46,7 +46,7 @@ class Run:
     federation: Federation
     config: str
     environment: dict[str, str]
-    command: str
+    command: str | None
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ class Method:
 @dataclass(frozen=True)
 class Task:
     label: str
+    own: bool
+    """Whether it is a task from Python, whose metric is its own: no share, and higher may be worse."""
     headline: list[str]
     target: float
     series: list[Method]
@@ -92,6 +94,7 @@ def assemble(records: Sequence[RunRecord], title: str | None) -> Payload:
     tasks = [
         Task(
             task.label,
+            task.own,
             headline(task, records),
             _target(task, records),
             [_method(series, records) for series in task.series],

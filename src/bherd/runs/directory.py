@@ -246,6 +246,8 @@ def fingerprint(*arrays: Any) -> str:
     for given in arrays:
         array = np.ascontiguousarray(given)
         digest.update(f"{array.dtype} {array.shape}".encode())
-        digest.update(array.reshape(len(array), -1).view(np.uint32).sum(1, dtype=np.uint64).tobytes())
+        rows = array.reshape(len(array), -1)
+        unit = np.uint32 if rows.shape[1] * rows.itemsize % 4 == 0 else np.uint8
+        digest.update(rows.view(unit).sum(1, dtype=np.uint64).tobytes())
         digest.update(array[::97].tobytes())
     return digest.hexdigest()[:16]

@@ -12,6 +12,7 @@ from torch import Tensor
 from bherd.config import Config, difference, from_dict, to_dict
 from bherd.engines.base import Engine, State
 from bherd.errors import DamagedFileError, InputError
+from bherd.own_task import check_given, task_fingerprint, with_fingerprint
 from bherd.rounds import run_rounds, start_state
 from bherd.runs import directory as names
 from bherd.runs.checkpoint import Checkpoint, Origin, load_checkpoint, move
@@ -31,6 +32,7 @@ from bherd.runs.recorder import LOGS, Recorder, finish, remove_temporaries, tidy
 from bherd.runs.stopping import Stop, hold_signals
 from bherd.session import Session, prepare
 from bherd.tasks.flat import state_of
+from bherd.tasks.task import Task
 
 OnRound = Callable[[dict[str, Any]], None]
 OnWarning = Callable[[str], None]
@@ -68,7 +70,8 @@ def start(
 ) -> dict[str, Any]:
     """The same for a session that is prepared already, by an engine of your own if you like."""
     check_new(directory)
-    origin = Origin(to_dict(session.config), names.environment(), _fingerprint(session))
+    session = session._replace(config=with_fingerprint(session.config, session.task))
+    origin = Origin(to_dict(session.config), names.environment(), task_fingerprint(session.task))
     with hold_signals() as stop:
         made = make_directory(directory)
         try:
@@ -92,6 +95,7 @@ def resume(
     directory: Path,
     on_round: OnRound | None = None,
     *,
+    task: Task | None = None,
     workers: int | None = None,
     on_warning: OnWarning = warnings.warn,
     make_engine: MakeEngine | None = None,
@@ -99,8 +103,8 @@ def resume(
     """Continue an unfinished run; a finished one is checked and returned as it is.
 
     Everything is checked before anything is written: the configuration against the checkpoint's, the
-    logs and the partition against their hashes, the data against its fingerprint. `on_warning` is
-    told where versions have changed since the run began.
+    logs and the partition against their hashes, the data against its fingerprint. A run on a task of
+    your own needs that `task` again. `on_warning` is told where versions have changed since the run began.
     """
     config, environment = names.read_config(directory), names.read_environment(directory)
     if make_engine is None and (directory / names.FEDERATION).is_dir():
@@ -114,10 +118,12 @@ def resume(
             names.check_final_files(directory, summary)
             tidy(directory)
             return summary
+        check_given(task, config, directory)
         checkpoint = _checked_checkpoint(directory, config, environment)
-        session = prepare(config if workers is None else config.replace(workers=workers))
-        origin = Origin(to_dict(config), environment, _fingerprint(session))
-        if checkpoint is not None and checkpoint.origin.data != origin.data:
+        session = prepare(config if workers is None else config.replace(workers=workers), task=task)
+        origin = Origin(to_dict(config), environment, task_fingerprint(session.task))
+        same = difference(config, with_fingerprint(session.config, session.task)) is None
+        if not same or (checkpoint is not None and checkpoint.origin.data != origin.data):
             raise InputError(f"{directory} cannot be resumed: the dataset is not the one that it began with")
         whole = (directory / names.PARTITION).exists()
         if whole:
@@ -226,11 +232,6 @@ def _has_rounds(directory: Path) -> bool:
     return bool(names.read_metrics(directory))
 
 
-def _fingerprint(session: Session) -> str:
-    task = session.task
-    return names.fingerprint(*(t.cpu() for t in (task.x_train, task.y_train, task.x_test, task.y_test)))
-
-
 def _checked_checkpoint(directory: Path, config: Config, environment: dict[str, str]) -> Checkpoint | None:
     """The checkpoint, found good and fitting; None for a run that was killed before it had one."""
     path = directory / names.CHECKPOINT
@@ -278,6 +279,8 @@ def _summary(
         "seconds": round(seconds, 3),
         "peak_memory_bytes": peak_bytes(),
         "method": dataclasses.asdict(session.config.method),
+        "task": dataclasses.asdict(session.config.task),
+        "reading": session.reading,
         "step": session.step_taken(names.read_clients(directory)),
         "final": evaluated[-1] if evaluated else None,
     }

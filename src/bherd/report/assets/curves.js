@@ -15,11 +15,12 @@ function curveRows() {
 
 function describeCurve(key) {
   const axis = AXES[state.axis];
-  const accuracy = key === "test_accuracy";
+  const metric = key === "test_accuracy";
+  const accuracy = metric && !task().own;
   return {
     series: visibleSeries().map((series) => curveOf(series, key)),
     xLabel: axis.name,
-    yLabel: { test_accuracy: "Test accuracy", train_loss: "Training loss", test_loss: "Test loss" }[key],
+    yLabel: { test_accuracy: metricName(), train_loss: "Training loss", test_loss: "Test loss" }[key],
     xText: (value) => onAxis(value, axis.key),
     yText: (value) => (accuracy ? percent(value) : significant(value, 4)),
     yTick: (value) => (accuracy ? `${Number((100 * value).toPrecision(4))}%` : significant(value, 3)),
@@ -34,7 +35,9 @@ function describeCurve(key) {
 function buildCurves(onSingles) {
   const accuracy = lineChart({ id: "accuracy-chart", name: "Test accuracy", describe: () => describeCurve("test_accuracy") });
   const loss = lineChart({ id: "loss-chart", name: "Loss", describe: () => describeCurve(state.loss) });
+  const accuracyCard = chartCard("Accuracy on test data", "accuracy", accuracy, CSV_HEADER, curveRows);
   const draw = () => {
+    accuracyCard.querySelector("h3").textContent = task().own ? "The task's own metric, on test data" : "Accuracy on test data";
     accuracy.draw();
     loss.draw();
   };
@@ -64,7 +67,7 @@ function buildCurves(onSingles) {
     el(
       "div",
       { class: "pair" },
-      chartCard("Accuracy on test data", "accuracy", accuracy, CSV_HEADER, curveRows),
+      accuracyCard,
       chartCard("Loss", "loss", loss, CSV_HEADER, curveRows),
     ),
   );

@@ -16,6 +16,11 @@ function task() {
   return report.tasks[state.task];
 }
 
+// An own task's metric is no share, and nobody knows whether more of it is better.
+function metricName() {
+  return task().own ? "Own metric" : "Test accuracy";
+}
+
 function methodIndex(label) {
   return report.methods.indexOf(label);
 }

@@ -22,7 +22,10 @@ function runDetails(series, run) {
     if (!node.open || inner.childElementCount) return;
     const versions = Object.entries(run.environment).flatMap(([name, value]) => [el("dt", null, name), el("dd", null, value)]);
     inner.append(
-      el("h3", null, "Make it again"), el("pre", null, run.command), el("div", { class: "controls" }, copyButton(run.command)),
+      el("h3", null, "Make it again"),
+      run.command === null
+        ? el("p", null, "This run is on a task of its own, made in Python. No command makes it again; the program that made it does.")
+        : el("div", null, el("pre", null, run.command), el("div", { class: "controls" }, copyButton(run.command))),
       el("h3", null, "Versions"), el("dl", { class: "versions" }, versions),
       el("h3", null, "Configuration"), el("pre", null, run.config),
     );
@@ -32,7 +35,7 @@ function runDetails(series, run) {
 
 function buildProvenance() {
   const list = el("div", { class: "card" });
-  byId("provenance").append(el("p", { class: "hint" }, "Every run with its full configuration, its versions and the command that makes it again."), list);
+  byId("provenance").append(el("p", { class: "hint" }, "Every run with its full configuration, its versions and how to make it again."), list);
   return () => {
     const entries = task().series.flatMap((series) => runsOf(series).map((run) => runDetails(series, run)));
     list.replaceChildren(...entries);

@@ -10,6 +10,7 @@ function reachedAt(run) {
 
 // Median and range over the runs; one that never gets there counts as longer than any.
 function toTarget(series, key, text) {
+  if (task().own) return ["no target"];
   const runs = runsOf(series);
   const firsts = runs.map((run) => (reachedAt(run) < 0 ? Infinity : run.curve[key][reachedAt(run)])).sort((a, b) => a - b);
   const hits = firsts.filter(Number.isFinite);
@@ -26,8 +27,9 @@ function finalCell(series) {
   if (series.final_mean === null) return ["not measured"];
   const all = plural(series.runs.length, "seed");
   const seeds = series.final_runs < series.runs.length ? `${series.final_runs} of ${all}` : all;
-  const spread = series.final_half_width === null ? seeds : `± ${(100 * series.final_half_width).toFixed(2)} (${seeds})`;
-  return [percent(series.final_mean), spread];
+  const half = series.final_half_width;
+  const spread = half === null ? seeds : `± ${task().own ? significant(half, 3) : (100 * half).toFixed(2)} (${seeds})`;
+  return [task().own ? significant(series.final_mean, 4) : percent(series.final_mean), spread];
 }
 
 function endedCell(series) {
@@ -57,8 +59,12 @@ function memoryCell(series) {
   return known.length ? [bytes(Math.max(...known))] : ["not measured"];
 }
 
+function finalName() {
+  return task().own ? "Final metric" : "Final accuracy";
+}
+
 const COLUMNS = [
-  ["Final accuracy", finalCell],
+  [finalName, finalCell],
   ["Rounds to target", (series) => toTarget(series, "round", (value) => significant(value, 4))],
   ["Seconds to target", (series) => toTarget(series, "seconds", seconds)],
   ["Uplink to target", (series) => toTarget(series, "uplink_bytes", bytes)],
@@ -78,10 +84,11 @@ function drawTable() {
       "tr",
       { role: "row", class: state.hidden.has(series.label) ? "off" : null },
       el("th", { scope: "row", role: "rowheader" }, el("span", { class: "key" }, swatch(methodIndex(series.label)), series.label)),
-      COLUMNS.map(([name, make]) => cell(name, make(series))),
+      COLUMNS.map(([name, make]) => cell(name === finalName ? name() : name, make(series))),
     ),
   );
   byId("numbers-body").replaceChildren(...rows);
+  byId("final-heading").textContent = finalName();
 }
 
 function buildTable(onTarget) {
@@ -109,12 +116,13 @@ function buildTable(onTarget) {
       el(
         "table",
         { class: "numbers", role: "table", "aria-label": "Results by method" },
-        el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ["Method", ...COLUMNS.map(([name]) => name)].map((name) => el("th", { scope: "col", role: "columnheader" }, name)))),
+        el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ["Method", ...COLUMNS.map(([name]) => name)].map((name) => el("th", { scope: "col", role: "columnheader", id: name === finalName ? "final-heading" : null }, name === finalName ? name() : name)))),
         el("tbody", { id: "numbers-body", role: "rowgroup" }),
       ),
     ),
   );
   return () => {
+    input.closest(".controls").hidden = task().own;
     input.value = String(Number((100 * state.target).toPrecision(6)));
     drawTable();
   };

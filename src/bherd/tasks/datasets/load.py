@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from bherd.errors import DamagedFileError, InputError
+from bherd.names import is_own_task
 from bherd.tasks.datasets import cifar, idx
 from bherd.tasks.datasets.dataset import Dataset
 from bherd.tasks.datasets.digest import complaint
@@ -34,6 +35,11 @@ def load_dataset(name: str, data_dir: str | Path | None = None, seed: int = 0) -
     >>> load_dataset("mnist-mini").x_train.shape
     (5000, 1, 28, 28)
     """
+    if is_own_task(name):
+        raise InputError(
+            f"{name!r} is no dataset but a Task that was made in Python: only the program that made it has "
+            "its data."
+        )
     check_data_dir(data_dir)
     if name == "mnist-mini":
         return _embedded(name)
