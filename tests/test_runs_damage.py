@@ -138,7 +138,8 @@ def test_every_single_byte_of_the_configuration_counts(
     class TakenUpError(Exception):
         pass
 
-    def prepare(config: Config) -> None:
+    def prepare(config: Config, *, task: None) -> None:
+        del task
         free = config.run.workers, config.run.checkpoint_every
         assert config == begun.replace(workers=free[0], checkpoint_every=free[1])
         raise TakenUpError
