@@ -48,8 +48,8 @@ def test_runs_that_differ_in_what_decides_are_series_of_their_own(
 
 
 def test_the_command_tells_one_client_from_everybody() -> None:
-    assert "--participation 1 " in command(BASE.replace(participation=1))
-    assert "--participation" not in command(BASE.replace(participation=1.0))
+    assert "--participation 1 " in str(command(BASE.replace(participation=1)))
+    assert "--participation" not in str(command(BASE.replace(participation=1.0)))
 
 
 def test_the_command_makes_the_same_configuration() -> None:

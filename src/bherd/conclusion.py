@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from bherd.config import Config
-from bherd.methods import by_name
 from bherd.statistics import (
     ACCURACY_MARGIN,
     FEWEST_SEEDS,
@@ -64,6 +63,8 @@ def role_of(config: Config, length: float | None) -> Role | None:
     kind = _KINDS[prefix]
     reshuffle = config.train.reshuffle
     if reshuffle is None:
+        from bherd.methods import by_name  # torch, which planning a comparison does not wait for
+
         reshuffle = by_name(method.name, method.alpha, method.step, method.server_lr).reshuffle
     share = {"": 1.0, "grab": math.nan}.get(prefix, method.alpha)
     terms = (

@@ -4,6 +4,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import torch
 
 from bherd import memory, methods
@@ -45,7 +46,8 @@ class Session(NamedTuple):
 
     def step_taken(self, clients: "pa.Table") -> dict[str, Any] | None:
         """The same of the rows of clients.parquet, as the summary has it; None without a round."""
-        columns = (clients.column(name).to_numpy() for name in ("client", "steps", "kept"))
+        names = ("client", "steps", "kept")  # by DLPack: pyarrow's own converter imports pandas
+        columns: list[Any] = [np.from_dlpack(clients.column(name).combine_chunks()) for name in names]
         step = measured_step(self.method, self._sizes(), self.local.epochs, *columns)
         return None if step is None else {**step._asdict(), "note": step.note}
 
