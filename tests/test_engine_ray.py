@@ -29,7 +29,11 @@ def look(line):
                 addresses.add(c.laddr.ip)
 
 if __name__ == "__main__":
-    for method, model, lr in (("bherd-scaffold", "svm", 0.01), ("fedavg", "svm", 1e30)):
+    for method, model, lr in (
+        ("bherd-scaffold", "svm", 0.01),
+        ("fednova", "user_models:numpy_noise", 0.01),
+        ("fedavg", "svm", 1e30),
+    ):
         for engine in ("simulate", "ray"):
             config = Config().replace(
                 name=method, model=model, rounds=3, clients=3, lr=lr, engine=engine, workers=2
@@ -43,6 +47,8 @@ def test_ray_equals_simulate(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    paths = (str(Path(__file__).parent), environment.get("PYTHONPATH"))
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     done = subprocess.run(
         [sys.executable, str(script), str(tmp_path)],
         env=environment,
@@ -52,7 +58,7 @@ def test_ray_equals_simulate(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    for method in ("bherd-scaffold", "fedavg"):
+    for method in ("bherd-scaffold", "fednova", "fedavg"):
         fast, spread = (
             load_file(tmp_path / f"{method}-{engine}" / "model.safetensors") for engine in ("simulate", "ray")
         )

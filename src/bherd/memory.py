@@ -17,6 +17,7 @@ from bherd.engines.evaluation import AT_ONCE
 from bherd.engines.linear import has_closed_form
 from bherd.engines.linear_compiled import pays
 from bherd.errors import InputError
+from bherd.generators import preserved
 from bherd.method import Method
 from bherd.sizes import parse_size, show_size
 from bherd.stores import Store, make_store
@@ -88,7 +89,7 @@ def outputs_of_layers(task: Task) -> list[int]:
     hooks = [module.register_forward_hook(add) for module in leaves]
     training = task.model.module.training
     try:
-        with torch.no_grad(), torch.random.fork_rng():
+        with torch.no_grad(), preserved():
             task.model.module.eval()
             task.model.module(task.x_test[:1])
     finally:

@@ -2,16 +2,19 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from bherd.client import Outcome
+from bherd.generators import seeded
 from bherd.snapshots import due
-from bherd.streams import stream, torch_seed
+from bherd.streams import stream
+
+Split = Literal["train", "test"]
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,13 @@ class Local:
         """Whether the gradients of this round are to be pictured."""
         return due(self.snapshot_every, round)
 
-    def seed_torch(self, round: int, client: int) -> None:
-        """Seed what only torch draws, such as Dropout, for one client's round."""
-        torch.manual_seed(torch_seed(self.seed, "model", round, client))
+    def seeded(self, round: int, client: int) -> AbstractContextManager[None]:
+        """The generators of the process, seeded for what the model draws in one client's round."""
+        return seeded(self.seed, "model", round, client)
+
+    def seeded_evaluation(self, split: Split) -> AbstractContextManager[None]:
+        """The same for an evaluation: every one draws the same numbers."""
+        return seeded(self.seed, f"evaluate {split}")
 
 
 class State(NamedTuple):

@@ -7,7 +7,7 @@ of r): no autograd is needed. Two implementations: `linear_numpy` needs nothing 
 
 import math
 from abc import ABC, abstractmethod
-from typing import Literal, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,13 @@ import torch
 from torch import Tensor, nn
 
 from bherd.client import SumKept
+from bherd.engines.base import Split
 from bherd.method import Indices
 from bherd.stores import Rows
 from bherd.stores.base import Traced
 from bherd.tasks.flat import trainable
 from bherd.tasks.losses import class_hits, cross_entropy, sign_hits, squared_hinge
 from bherd.tasks.task import Plan, Task
-
-Split = Literal["train", "test"]
 
 
 def has_closed_form(task: Task) -> bool:

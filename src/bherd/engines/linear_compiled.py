@@ -7,7 +7,8 @@ from torch import Tensor
 from bherd.client import SumKept
 from bherd.compiled import available
 from bherd.engines import kernels
-from bherd.engines.linear import Linear, Split, all_visits, if_finite
+from bherd.engines.base import Split
+from bherd.engines.linear import Linear, all_visits, if_finite
 from bherd.method import Indices
 from bherd.stores.base import Dense, Rows, Summed, Traced
 from bherd.tasks.losses import squared_hinge

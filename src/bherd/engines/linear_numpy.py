@@ -8,7 +8,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bherd.engines.linear import Linear, Split, if_finite
+from bherd.engines.base import Split
+from bherd.engines.linear import Linear, if_finite
 from bherd.stores import Rows
 from bherd.tasks.losses import squared_hinge
 from bherd.tasks.task import Plan, Task

@@ -15,6 +15,7 @@ from torch.func import functional_call
 from bherd.client import Outcome, Train, Training, client_round
 from bherd.engines.base import Engine, Evaluation, Local, State
 from bherd.engines.evaluation import AT_ONCE, joined, starts
+from bherd.engines.trial import try_out
 from bherd.method import Method
 from bherd.tasks.flat import load_buffers, ravel_buffers, unravel
 from bherd.tasks.task import Task, batches, plan_steps
@@ -27,6 +28,7 @@ class ReferenceEngine(Engine):
         # a module of its own: training moves the buffers, and the task's module stays at the start
         model = task.model._replace(module=copy.deepcopy(task.model.module))
         self.task, self.method, self.local = task._replace(model=model), method, local
+        try_out(task, local.batch_size)
 
     def run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:
         outcomes = []
@@ -56,8 +58,7 @@ class ReferenceEngine(Engine):
             load_buffers(module, state.buffers)
             module.train()
             w, trace, losses = params.clone(), [], []
-            with torch.random.fork_rng():
-                local.seed_torch(state.round + 1, client)
+            with local.seeded(state.round + 1, client):
                 for inputs, targets in batches(plan, x, y, shuffle):
                     loss, gradient = loss_and_gradient(task, w, inputs, targets)
                     if offset is not None:
@@ -75,13 +76,14 @@ class ReferenceEngine(Engine):
         load_buffers(module, buffers)
         module.eval()
         named = unravel(module, params)
-        with torch.no_grad():
+        penalty = penalty_of(task, params)
+        with torch.no_grad(), self.local.seeded_evaluation("test"):
             outputs = outputs_of(module, named, task.x_test)
-            penalty = penalty_of(task, params)
             test_loss = float(task.model.loss(outputs, task.y_test) + penalty)
             accuracy = float(task.model.hits(outputs, task.y_test)) / len(task.y_test)
-            if not train:
-                return Evaluation(float("nan"), test_loss, accuracy)
+        if not train:
+            return Evaluation(float("nan"), test_loss, accuracy)
+        with torch.no_grad(), self.local.seeded_evaluation("train"):
             outputs = outputs_of(module, named, task.x_train)
             train_loss = float(task.model.loss(outputs, task.y_train) + penalty)
         return Evaluation(train_loss, test_loss, accuracy)

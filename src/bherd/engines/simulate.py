@@ -8,7 +8,7 @@ over clients or samples has a fixed order, so that results do not depend on the 
 import queue
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import torch
@@ -16,11 +16,13 @@ from torch import Tensor
 
 from bherd.client import Outcome, SumKept, Train, Training, client_round
 from bherd.engines.autograd import FlatModule, divisible
-from bherd.engines.base import Engine, Evaluation, Local, State
+from bherd.engines.base import Engine, Evaluation, Local, Split, State
 from bherd.engines.evaluation import AT_ONCE, joined, starts
-from bherd.engines.linear import Linear, Split, has_closed_form, penalty
+from bherd.engines.linear import Linear, has_closed_form, penalty
 from bherd.engines.linear_compiled import CompiledLinear, pays
 from bherd.engines.linear_numpy import NumpyLinear
+from bherd.engines.trial import Trial, try_out
+from bherd.generators import Repeatable
 from bherd.method import Indices, Method
 from bherd.stores.base import Rows, Store, Summed, SummedTwice
 from bherd.stores.memory import MemoryStore
@@ -44,7 +46,8 @@ class SimulateEngine(Engine):
         self.task, self.method, self.local = task, method, local
         self._store = MemoryStore() if store is None else store
         self._linear = linear_of(task)
-        self._draws = self._linear is None and draws_random_numbers(task)
+        trial = Trial(False, False) if self._linear is not None else try_out(task, local.batch_size)
+        self._training, self._evaluation = (Repeatable(draws) for draws in trial)
         self._divisible = self._linear is None and divisible(task.model)
         self._workers = workers = max(1, workers)
         self._modules: queue.SimpleQueue[FlatModule] = queue.SimpleQueue()
@@ -56,6 +59,11 @@ class SimulateEngine(Engine):
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
 
     def run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:
+        if self._linear is not None:
+            return self._run_clients(state, clients)
+        return self._training.do(lambda: self._run_clients(state, clients))
+
+    def _run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:
         def run(client: int, assistant: Executor | None = None) -> Outcome:
             return client_round(
                 self.method,
@@ -69,8 +77,8 @@ class SimulateEngine(Engine):
                 snapshot=self.local.snapshot(state.round + 1),
             )
 
-        if self._draws:
-            # torch's generator for Dropout and the like is one for all threads: one client at a time
+        if self._training.draws:
+            # the generators for Dropout and the like are the same for all threads: one client at a time
             return [run(client) for client in clients]
         largest = max(self.task.size(client) for client in clients) * len(state.params)
         if largest < _WORTH_A_THREAD:
@@ -97,7 +105,8 @@ class SimulateEngine(Engine):
             if self._linear is not None:
                 return self._linear.train(client, plan, shuffle, params, offset, local.lr, rows), None
             x, y = task.samples(client)
-            with self._module(params, state.buffers) as module, self._seeded(round, client):
+            seeded = local.seeded(round, client) if self._training.draws else nullcontext()
+            with self._module(params, state.buffers) as module, seeded:
                 loss = module.train(plan, x, y, shuffle, offset, local.lr, rows, assistant)
                 return loss, module.buffers()
 
@@ -123,17 +132,12 @@ class SimulateEngine(Engine):
 
         return train
 
-    @contextmanager
-    def _seeded(self, round: int, client: int) -> Iterator[None]:
-        """A torch generator of the client's own, where the model draws from it."""
-        if not self._draws:
-            yield
-            return
-        with torch.random.fork_rng():
-            self.local.seed_torch(round, client)
-            yield
-
     def evaluate(self, params: Tensor, buffers: Tensor | None, *, train: bool) -> Evaluation:
+        if self._linear is not None:
+            return self._evaluate(params, buffers, train=train)
+        return self._evaluation.do(lambda: self._evaluate(params, buffers, train=train))
+
+    def _evaluate(self, params: Tensor, buffers: Tensor | None, *, train: bool) -> Evaluation:
         test_loss, accuracy = self._measure(params, buffers, "test")
         train_loss = self._measure(params, buffers, "train")[0] if train else float("nan")
         return Evaluation(train_loss, test_loss, accuracy)
@@ -144,9 +148,10 @@ class SimulateEngine(Engine):
         x, y = (task.x_train, task.y_train) if split == "train" else (task.x_test, task.y_test)
         if self._linear is not None:
             return self._measure_linear(self._linear, params, split, x)
-        if is_mean(task.model.loss) and is_count(task.model.hits):
-            return self._measure_in_parts(params, buffers, x, y)
-        return self._measure_whole(params, buffers, x, y, count=split == "test")
+        with self.local.seeded_evaluation(split) if self._evaluation.draws else nullcontext():
+            if is_mean(task.model.loss) and is_count(task.model.hits):
+                return self._measure_in_parts(params, buffers, x, y)
+            return self._measure_whole(params, buffers, x, y, count=split == "test")
 
     def _measure_linear(self, linear: Linear, params: Tensor, split: Split, x: Tensor) -> tuple[float, float]:
         def measure(start: int) -> tuple[float, int]:
@@ -166,7 +171,9 @@ class SimulateEngine(Engine):
             with self._module(params, buffers) as module:
                 return *module.loss_and_hits(x[rows], y[rows]), module.penalty()
 
-        losses, hits, penalties = zip(*self._map(measure, starts(len(x))), strict=True)
+        losses, hits, penalties = zip(
+            *self._map(measure, starts(len(x)), in_order=self._evaluation.draws), strict=True
+        )
         return sum(losses) / len(x) + penalties[0], sum(hits) / len(x)
 
     def _measure_whole(
@@ -181,7 +188,9 @@ class SimulateEngine(Engine):
             with self._module(params, buffers) as module:
                 return module.outputs(x[start : start + AT_ONCE]), module.penalty()
 
-        parts, penalties = zip(*self._map(forward, starts(len(x))), strict=True)
+        parts, penalties = zip(
+            *self._map(forward, starts(len(x)), in_order=self._evaluation.draws), strict=True
+        )
         outputs = joined(parts, len(x))
         with torch.no_grad():
             loss = float(self.task.model.loss(outputs, y)) + penalties[0]
@@ -198,8 +207,11 @@ class SimulateEngine(Engine):
         finally:
             self._modules.put(module)
 
-    def _map(self, function: Callable[[Item], Answer], items: Iterable[Item]) -> list[Answer]:
-        if self._pool is None:
+    def _map(
+        self, function: Callable[[Item], Answer], items: Iterable[Item], *, in_order: bool = False
+    ) -> list[Answer]:
+        """The answers, in the order of the items; computed in it too where that is asked for."""
+        if self._pool is None or in_order:
             return [function(item) for item in items]
         return list(self._pool.map(function, items))
 
@@ -214,21 +226,3 @@ def linear_of(task: Task) -> Linear | None:
     if not has_closed_form(task):
         return None
     return CompiledLinear(task) if pays(task) else NumpyLinear(task)
-
-
-def draws_random_numbers(task: Task) -> bool:
-    """Whether a training pass of the model draws from torch's generator, as Dropout does."""
-    module = FlatModule(task.model)
-    x, y = task.x_train[:2], task.y_train[:2]
-    with torch.random.fork_rng():
-        before = _generator_state(x)
-        module.module.train()
-        with torch.no_grad():
-            task.model.loss(module.module(x), y)
-        return not torch.equal(before, _generator_state(x))
-
-
-def _generator_state(x: Tensor) -> Tensor:
-    if x.device.type == "cuda":
-        return torch.cuda.get_rng_state(x.device)
-    return torch.get_rng_state()

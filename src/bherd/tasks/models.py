@@ -9,11 +9,10 @@ import inspect
 from collections.abc import Callable
 from typing import NamedTuple
 
-import torch
 from torch import Tensor, nn
 
 from bherd.errors import InputError
-from bherd.streams import torch_seed
+from bherd.generators import seeded
 from bherd.tasks.losses import Hits, Loss, class_hits, cross_entropy, sign_hits, squared_hinge
 
 SVM_DECAY = 0.1
@@ -111,8 +110,7 @@ MODELS: dict[str, Callable[[tuple[int, ...], int], Model]] = {
 
 def build_model(name: str, shape: tuple[int, ...], classes: int, seed: int) -> Model:
     """The model of this name, or of a user's `package.module:factory`, at the start that the seed gives."""
-    with torch.random.fork_rng():
-        torch.manual_seed(torch_seed(seed, "init"))
+    with seeded(seed, "init"):
         if name in MODELS:
             return MODELS[name](shape, classes)
         return _classifier(name, _user_module(name, shape, classes), flat_input=False)
