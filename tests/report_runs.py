@@ -59,7 +59,7 @@ def made_up_run(
         path / names.LEDGER,
     )
     rest = [random.random(len(number)), np.full(len(number), steps), np.full(len(number), kept)]
-    floats = [random.random(len(number)) for _ in range(3)]
+    floats = [random.random(len(number)) for _ in range(4)]
     table = pa.table([number, client, *rest, *floats], names=CLIENTS_SCHEMA.names).cast(CLIENTS_SCHEMA)
     pq.write_table(table, path / names.CLIENTS)
     if snapshots:

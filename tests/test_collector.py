@@ -67,6 +67,8 @@ def test_a_loop_of_ones_own_gives_what_a_client_reports(selector: Selector) -> N
     assert update.named.keys() == named.keys()
     for name, value in named.items():
         torch.testing.assert_close(update.named[name], value, rtol=1e-10, atol=1e-14)
+    assert update.distance == pytest.approx(expected.distance, rel=1e-9, abs=1e-12)
+    assert update.random_distance == pytest.approx(expected.random_distance, rel=1e-6, abs=1e-12)
 
 
 def test_alpha_is_that_of_herd() -> None:

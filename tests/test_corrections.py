@@ -62,6 +62,7 @@ def test_the_client_trains_with_the_offset_and_reports_the_change() -> None:
     assert outcome.report.extra is not None
     assert outcome.report.extra.tolist() == [0.0]
     assert outcome.distance == pytest.approx(1.0)
+    assert outcome.random_distance == pytest.approx((26 / 3) ** 0.5)  # of 3, 1 and 4 from the mean
 
 
 def test_without_correction_no_extra_is_sent() -> None:

@@ -40,6 +40,7 @@ def assert_identical(one: Run, other: Run) -> None:
     for first, second in zip(one.records, other.records, strict=True):
         for a, b in zip(first.outcomes, second.outcomes, strict=True):
             assert (a.loss, a.distance, a.report.client) == (b.loss, b.distance, b.report.client)
+            assert a.random_distance == b.random_distance
     if one.state.buffers is not None:
         assert other.state.buffers is not None
         assert torch.equal(one.state.buffers, other.state.buffers)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from bherd import compiled, methods
-from bherd.client import _kept_sum
+from bherd.client import sum_kept
 from bherd.engines import linear_compiled
 from bherd.engines.kernels import measure_hinge, measure_softmax, train_hinge, train_softmax
 from bherd.engines.linear import Linear, all_visits
@@ -189,7 +189,8 @@ def test_kept_rows_are_summed_as_the_client_does_it(dtype: torch.dtype, kept: li
     task = pixels(dtype=dtype)
     sum_of = CompiledLinear(task).sum_kept(Dense(trace))
     assert sum_of is not None
-    found, distance = sum_of(np.array(kept))
-    expected, expected_distance = _kept_sum(trace, np.array(kept))
+    found, distance, chance = sum_of(np.array(kept))
+    expected, expected_distance, expected_chance = sum_kept(trace, np.array(kept))
     assert torch.allclose(found, expected, rtol=0, atol=TOLERANCE[dtype])
     assert distance == pytest.approx(expected_distance, abs=TOLERANCE[dtype])
+    assert chance == pytest.approx(expected_chance, abs=TOLERANCE[dtype])

@@ -41,7 +41,7 @@ def test_the_run_directory_is_that_of_a_local_run(config: Config, tmp_path: Path
     assert (networked / "config.toml").read_bytes() == (local / "config.toml").read_bytes()
     assert without_seconds(networked) == without_seconds(local)
     assert pq.read_table(networked / "ledger.parquet").equals(pq.read_table(local / "ledger.parquet"))
-    columns = ["round", "client", "loss", "steps", "kept", "distance"]
+    columns = ["round", "client", "loss", "steps", "kept", "distance", "random_distance"]
     assert pq.read_table(networked / "clients.parquet", columns=columns).equals(
         pq.read_table(local / "clients.parquet", columns=columns)
     )

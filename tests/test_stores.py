@@ -77,7 +77,10 @@ def test_disk_and_wide_enough_sketches_are_exact(
         assert torch.equal(other.params, exact.params)
     assert torch.allclose(other.params, exact.params, rtol=0, atol=1e-12)
     for one, two in zip(other.records, exact.records, strict=True):
-        mine, exactly = ([outcome.distance for outcome in record.outcomes] for record in (one, two))
+        mine, exactly = (
+            [(outcome.distance, outcome.random_distance) for outcome in record.outcomes]
+            for record in (one, two)
+        )
         assert np.allclose(mine, exactly, rtol=1e-9, atol=1e-12)
 
 
@@ -130,6 +133,8 @@ def test_the_second_pass_sums_what_was_kept() -> None:
     assert torch.allclose(rows.kept_sum, values[1] + values[3])
     distance = torch.linalg.vector_norm(values[[1, 3]].mean(0) - values.mean(0))
     assert rows.distance() == pytest.approx(float(distance), rel=1e-5)
+    assert rows.squares == pytest.approx(float(values.square().sum()), rel=1e-5)
+    assert rows.mean_square() == pytest.approx(float(values.mean(0).square().sum()), rel=1e-5)
 
 
 def test_nothing_stays_on_disk_while_and_after_it_is_used(tmp_path: Path) -> None:

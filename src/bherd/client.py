@@ -21,8 +21,18 @@ class DivergedError(BherdError):
     """Local training produced NaN or infinity."""
 
 
-SumKept = Callable[[Indices], tuple[Tensor, float]]
-"""kept indices -> sum of the kept gradients, ||mean of the kept - mean of all||"""
+class Kept(NamedTuple):
+    """The kept gradients together, and how well they stand for all."""
+
+    sum: Tensor
+    distance: float
+    """||mean of the kept gradients - mean of all||, the paper's figure 4d."""
+    random_distance: float
+    """The same, root mean square, over every choice of as many gradients: what chance gives."""
+
+
+SumKept = Callable[[Indices], Kept]
+"""kept indices -> the kept gradients together"""
 
 
 class Training(NamedTuple):
@@ -55,7 +65,8 @@ class Outcome(NamedTuple):
     """Indices of the kept steps, in order of selection."""
     loss: float
     distance: float
-    """||mean of the kept gradients - mean of all||, the paper's figure 4d."""
+    random_distance: float
+    """As in `Kept`; both are 0 where everything is kept."""
     local_seconds: float
     select_seconds: float
     snapshot: Snapshot | None = None
@@ -89,27 +100,46 @@ def client_round(
     selecting = time.perf_counter()
     if selector.keeps_everything:
         kept = np.arange(trained.steps, dtype=np.int64)
-        total = trained.gradients if trained.gradients.ndim == 1 else trained.gradients.sum(0)
-        kept_sum, distance = total, 0.0
+        everything = trained.gradients if trained.gradients.ndim == 1 else trained.gradients.sum(0)
+        together = Kept(everything, 0.0, 0.0)
     else:
         kept = selector.select(trained.gradients, stream)
-        sum_of = trained.sum_kept or partial(_kept_sum, trained.gradients)
-        kept_sum, distance = sum_of(kept)
+        sum_of = trained.sum_kept or partial(sum_kept, trained.gradients)
+        together = sum_of(kept)
     extra = None
     if correction.stateful:
-        own, extra = correction.finish(own, shared, kept_sum / len(kept))
-    report = Report(client, weight, trained.steps, len(kept), kept_sum, extra=extra, buffers=trained.buffers)
+        own, extra = correction.finish(own, shared, together.sum / len(kept))
+    total, buffers = together.sum, trained.buffers
+    report = Report(client, weight, trained.steps, len(kept), total, extra=extra, buffers=buffers)
     end = time.perf_counter()
     shot = None
     if snapshot:
         traced = trained.gradients.ndim == 2
         seen = trained.gradients if traced else train(params, offset, True).gradients
         shot = take(seen)
-    return Outcome(report, own, kept, trained.loss, distance, selecting - begin, end - selecting, shot)
+    times = selecting - begin, end - selecting
+    return Outcome(report, own, kept, trained.loss, *together[1:], *times, shot)
 
 
-def _kept_sum(trace: Tensor, kept: Indices) -> tuple[Tensor, float]:
-    """The sum of the kept gradients and their mean's distance from the mean, in one pass."""
+def random_distance(squares: float, mean_square: float, steps: int, kept: int) -> float:
+    """The root mean square of ||mean of the kept - mean of all|| over every choice of `kept` gradients.
+
+    A mean of k out of τ, drawn without replacement, has the variance (1/k - 1/τ) S².
+
+    Args:
+        squares: the sum of all squared norms.
+        mean_square: the squared norm of the mean of all.
+        steps: τ, the number of gradients.
+        kept: k, the number of them in a choice.
+    """
+    if kept >= steps:
+        return 0.0
+    variance = max(0.0, squares - steps * mean_square) / (steps - 1)
+    return math.sqrt((1 / kept - 1 / steps) * variance)
+
+
+def sum_kept(trace: Tensor, kept: Indices) -> Kept:
+    """The sum of the kept gradients and how far their mean is from the mean of all."""
     steps = len(trace)
     weights = np.zeros((2, steps))
     weights[0, kept] = 1.0
@@ -118,7 +148,12 @@ def _kept_sum(trace: Tensor, kept: Indices) -> tuple[Tensor, float]:
     factors = torch.from_numpy(weights).to(device=trace.device, dtype=wide)
     if wide == trace.dtype:
         kept_sum, difference = factors @ trace
+        norms = torch.linalg.vector_norm(trace, dim=1)
+        squares = float(norms @ norms)
     else:
-        blocks = torch.split(trace, _COLUMNS, dim=1)
-        kept_sum, difference = torch.cat([factors @ block.to(wide) for block in blocks], dim=1)
-    return kept_sum, float(torch.linalg.vector_norm(difference))
+        blocks = [block.to(wide) for block in torch.split(trace, _COLUMNS, dim=1)]
+        kept_sum, difference = torch.cat([factors @ block for block in blocks], dim=1)
+        squares = sum(float(torch.linalg.vector_norm(block)) ** 2 for block in blocks)
+    mean = kept_sum / len(kept) - difference
+    chance = random_distance(squares, float(mean @ mean), steps, len(kept))
+    return Kept(kept_sum, float(torch.linalg.vector_norm(difference)), chance)

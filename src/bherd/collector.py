@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from bherd.client import sum_kept
 from bherd.errors import InputError
 from bherd.method import Indices, Selector
 from bherd.selectors.herding import herding
@@ -39,6 +40,10 @@ class Update(NamedTuple):
     """The largest learning rate that the optimizer had in the round; 1 where it names none."""
     start: Tensor
     """The parameters before the first step, of shape (d,)."""
+    distance: float
+    """||mean of the kept steps - mean of all||."""
+    random_distance: float
+    """The same, root mean square, over every choice of as many steps."""
 
 
 @dataclass
@@ -160,7 +165,8 @@ class Collector:
         trace.div_(rate)
         kept = self.selector.select(trace, self._stream)
         total = trace[torch.from_numpy(kept).to(trace.device)].sum(0)
-        return Update(total, kept, len(trace), unravel(self.model, total), rate, round.start)
+        distances = sum_kept(trace, kept)[1:]
+        return Update(total, kept, len(trace), unravel(self.model, total), rate, round.start, *distances)
 
 
 def _flat(parameters: list[tuple[str, nn.Parameter]]) -> Tensor:

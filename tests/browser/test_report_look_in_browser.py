@@ -203,3 +203,22 @@ def test_clients_that_never_took_part_are_named(open_page: Open, tmp_path: Path)
     page = open_page(build([tmp_path / "run"], tmp_path / "report.html")).page
     words = f"{len(absent)} of 8 clients never took part: {', '.join(map(str, absent))}."
     assert words in page.locator("#herd").inner_text()
+
+
+def test_the_distance_is_shown_against_chance(open_page: Open, reported: Reported) -> None:
+    page = open_page(reported.page).page
+    chart = page.locator("#distance-chart svg").first
+    assert chart.get_by_text("Distance, a random share = 1", exact=True).count() == 1
+    assert chart.locator("line.target").count() == 1
+    page.locator("#distance-chart").focus()
+    page.keyboard.press("End")
+    rows = tip_rows(page, "distance-chart")
+    relative = []
+    for seed in (0, 1):
+        path = reported.runs / "bherd-fedavg_alpha0.5" / f"seed-{seed}" / names.CLIENTS
+        last = [row for row in pq.read_table(path).to_pylist() if row["round"] == 12]
+        squares = [(row["distance"] / row["random_distance"]) ** 2 for row in last]
+        relative.append((sum(squares) / len(squares)) ** 0.5)
+    shown = float(rows["bherd-fedavg alpha=0.5"].partition(" ± ")[0])
+    assert shown == pytest.approx(interval(relative).mean, rel=1e-3)
+    assert shown < 0.9

@@ -22,7 +22,7 @@ from bherd.engines.prefetch import LINE, prefetch, register
 Array = npt.NDArray[Any]
 Train = Callable[[Array, Array, Array, int, Array, Any, Any, Any, Array, Array, bool], float]
 Measure = Callable[[Array, Array, Array, Any], tuple[float, int]]
-SumKept = Callable[[Array, Array, Array], float]
+SumKept = Callable[[Array, Array, Array, Array], tuple[float, float]]
 
 AHEAD = 4
 """Rows by which memory is asked for before its turn."""
@@ -233,22 +233,30 @@ def measure_softmax(x: Array, y: Array, w: Array, scale: Any) -> tuple[float, in
     return loss, hits
 
 
-def sum_kept(trace: Array, kept: Array, total: Array) -> float:
-    """Write the sum of the kept rows into `total`; return ||mean of the kept rows - mean of all||."""
+def sum_kept(trace: Array, kept: Array, total: Array, rest: Array) -> tuple[float, float]:
+    """Write the sum of the kept rows into `total` and that of the others into `rest`.
+
+    Returns ||mean of the kept rows - mean of all|| and the sum of all squared norms.
+    """
     steps, width = trace.shape
     number = trace.dtype.type
-    rest = np.zeros(width, trace.dtype)
     is_kept = np.zeros(steps, np.bool_)
     for i in kept:
         is_kept[i] = True
     total[:] = 0
+    rest[:] = 0
+    squares = 0.0
     for i in range(steps):
         into = total if is_kept[i] else rest
+        norm = number(0)
         for j in range(width):
-            into[j] += trace[i, j]
+            value = trace[i, j]
+            into[j] += value
+            norm += value * value
+        squares += float(norm)
     share, part = number(1) / number(steps), number(1) / number(len(kept))
     square = 0.0
     for j in range(width):
         difference = float(total[j] * part - (total[j] + rest[j]) * share)
         square += difference * difference
-    return math.sqrt(square)
+    return math.sqrt(square), squares

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bherd.client import SumKept
+from bherd.client import Kept, SumKept, random_distance
 from bherd.compiled import available
 from bherd.engines import kernels
 from bherd.engines.base import Split
@@ -84,11 +84,13 @@ class CompiledLinear(Linear):
         if not isinstance(traced, Dense):
             return None
 
-        def sum_of(kept: Indices) -> tuple[Tensor, float]:
+        def sum_of(kept: Indices) -> Kept:
             trace = traced.array.numpy()
-            total = np.empty(trace.shape[1], trace.dtype)
-            distance = self._sum_kept(trace, kept, total)
-            return torch.from_numpy(total), float(distance)
+            total, rest = np.empty((2, trace.shape[1]), trace.dtype)
+            distance, squares = self._sum_kept(trace, kept, total, rest)
+            mean = (total + rest) / len(trace)
+            chance = random_distance(squares, float(mean @ mean), len(trace), len(kept))
+            return Kept(torch.from_numpy(total), float(distance), chance)
 
         return sum_of
 

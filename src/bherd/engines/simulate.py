@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from bherd.client import Outcome, SumKept, Train, Training, client_round
+from bherd.client import Kept, Outcome, SumKept, Train, Training, client_round, random_distance
 from bherd.engines.autograd import FlatModule, divisible
 from bherd.engines.base import Engine, Evaluation, Local, Split, State
 from bherd.engines.evaluation import AT_ONCE, joined, starts
@@ -116,10 +116,11 @@ class SimulateEngine(Engine):
                 loss, buffers = steps(params, offset, summed)
                 return Training(summed.total, plan.steps, loss, buffers, loss_tells=loss_tells)
 
-            def replay(kept: Indices) -> tuple[Tensor, float]:
+            def replay(kept: Indices) -> Kept:
                 again = SummedTwice(params, kept)
                 steps(params, offset, again)
-                return again.kept_sum, again.distance()
+                chance = random_distance(again.squares, again.mean_square(), plan.steps, len(kept))
+                return Kept(again.kept_sum, again.distance(), chance)
 
             traced = self._store.rows(plan.steps, params)
             loss, buffers = steps(params, offset, traced)

@@ -234,6 +234,7 @@ def _metrics(outcome: Outcome) -> MetricRecord:
             "kept": report.kept,
             "loss": outcome.loss,
             "distance": outcome.distance,
+            "random-distance": outcome.random_distance,
             "local-seconds": outcome.local_seconds,
             "select-seconds": outcome.select_seconds,
         }

@@ -168,7 +168,7 @@ def _from_numbers(
     expected: Expected, client: int, metrics: MetricRecord, note: ConfigRecord, arrays: dict[str, Tensor]
 ) -> Outcome:
     weight, steps, count = (_number(metrics, key) for key in (codec.EXAMPLES, "steps", "kept"))
-    loss, distance = _number(metrics, "loss"), _number(metrics, "distance")
+    loss, distance, chance = (_number(metrics, key) for key in ("loss", "distance", "random-distance"))
     local, select = _number(metrics, "local-seconds"), _number(metrics, "select-seconds")
     if weight <= 0:
         raise _RejectedError("numbers", f"{codec.EXAMPLES} is {weight}, but it must be positive")
@@ -193,7 +193,7 @@ def _from_numbers(
         buffers=arrays.get(codec.BUFFERS),
     )
     own = torch.tensor([expected.round]) if expected.stateful else arrays[codec.KEPT_SUM].new_zeros(0)
-    return Outcome(report, own, kept, loss, distance, local, select)
+    return Outcome(report, own, kept, loss, distance, chance, local, select)
 
 
 def _number(metrics: MetricRecord, key: str) -> float:

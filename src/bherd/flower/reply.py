@@ -96,9 +96,11 @@ def sum_reply(
         raise InputError("the server sent no learning rate: use HerdStrategy or bherd's ServerApp there")
     update = _herd_from(collector, instruction.params)
     report = _report(update, num_examples, client)
-    total = (report.kept_sum * (update.rate / instruction.local_lr)).to(layout.dtype)
+    scale = update.rate / instruction.local_lr
+    total = (report.kept_sum * scale).to(layout.dtype)
     report = report._replace(kept_sum=total, buffers=ravel_buffers(collector.model))
-    outcome = Outcome(report, total.new_zeros(0), update.kept, loss, 0.0, 0.0, 0.0)
+    distances = scale * update.distance, scale * update.random_distance
+    outcome = Outcome(report, total.new_zeros(0), update.kept, loss, *distances, 0.0, 0.0)
     return Message(codec.encode_answer(outcome, instruction.round), reply_to=message)
 
 

@@ -36,10 +36,14 @@ class Herd:
 
 @dataclass(frozen=True)
 class Distance:
-    """||mean of kept - mean of all||, mean over the clients of a round."""
+    """||mean of kept - mean of all|| over what as many gradients at random leave, where 1 is chance.
+
+    Both are squared, divided client by client, averaged over the clients of a round and rooted: over random
+    choices, the square has the expectation 1.
+    """
 
     round: list[int]
-    mean: list[float | None]
+    relative: list[float | None]
 
 
 _KINDS = (np.uint8, np.uint16, np.uint32)
@@ -105,12 +109,14 @@ def heat_maps(ledger: Ledger, clients: Indices, everybody: int, budget: int) -> 
 
 
 def distances(run: RunRecord, points: int) -> Distance:
-    """The distance of each round; thinned like the curves."""
+    """The distance of each round; thinned like the curves. Where nothing was left out, chance has none."""
     table = run.clients()
-    if not table.num_rows:
+    number, distance, chance = (column(table, name) for name in ("round", "distance", "random_distance"))
+    chosen = chance > 0
+    rounds, inverse = np.unique(number[chosen], return_inverse=True)
+    if not len(rounds):
         return Distance([], [])
-    number, distance = column(table, "round"), column(table, "distance")
-    rounds, inverse = np.unique(number, return_inverse=True)
-    mean = np.bincount(inverse, weights=distance) / np.bincount(inverse)
-    chosen = spread(len(rounds), points)
-    return Distance(rounds[chosen].tolist(), [short(float(value)) for value in mean[chosen]])
+    square = (distance[chosen] / chance[chosen]) ** 2
+    relative = np.sqrt(np.bincount(inverse, weights=square) / np.bincount(inverse))
+    shown = spread(len(rounds), points)
+    return Distance(rounds[shown].tolist(), [short(float(value)) for value in relative[shown]])

@@ -26,6 +26,7 @@ CLIENTS_SCHEMA = pa.schema(
         ("steps", pa.int32()),
         ("kept", pa.int32()),
         ("distance", pa.float64()),
+        ("random_distance", pa.float64()),
         ("seconds", pa.float64()),
         ("select_seconds", pa.float64()),
     ]
@@ -79,6 +80,7 @@ def clients_piece(record: Round) -> bytes:
         np.array([report.steps for report in reports], np.int32),
         np.array([report.kept for report in reports], np.int32),
         np.array([outcome.distance for outcome in outcomes], np.float64),
+        np.array([outcome.random_distance for outcome in outcomes], np.float64),
         np.array([o.local_seconds + o.select_seconds for o in outcomes], np.float64),
         np.array([outcome.select_seconds for outcome in outcomes], np.float64),
     ]

@@ -72,6 +72,8 @@ class SummedTwice(Rows):
     def __init__(self, like: Tensor, kept: Indices) -> None:
         self.all = Summed(like)
         self.kept_sum = torch.zeros_like(like)
+        self.squares = 0.0
+        """The sum of all squared norms."""
         self._kept = set(kept.tolist())
         self._steps = 0
 
@@ -81,6 +83,7 @@ class SummedTwice(Rows):
     def done(self, step: int) -> None:
         self.all.done(step)
         self._steps += 1
+        self.squares += float(torch.linalg.vector_norm(self.all._row)) ** 2
         if step in self._kept:
             self.kept_sum += self.all._row
 
@@ -88,6 +91,10 @@ class SummedTwice(Rows):
         """||mean of the kept gradients - mean of all||."""
         difference = self.kept_sum / len(self._kept) - self.all.total / self._steps
         return float(torch.linalg.vector_norm(difference))
+
+    def mean_square(self) -> float:
+        """||mean of all||²."""
+        return float(torch.linalg.vector_norm(self.all.total / self._steps)) ** 2
 
 
 class Store(ABC):

@@ -8,7 +8,7 @@ function swatch(index) {
   );
 }
 
-// `describe()` gives { series: [{ label, index, points }], xLabel, yLabel, xText, yText, yTick, halfText, log, singles, target }.
+// `describe()` gives { series: [{ label, index, points }], xLabel, yLabel, xText, yText, yTick, halfText, log, singles, bounds, target, reference }.
 function lineChart({ id, name, describe }) {
   const live = el("p", { class: "visually-hidden", "aria-live": "polite" });
   const picture = el("div", { class: "picture" });

@@ -6,25 +6,27 @@ function distanceChart() {
   const local = { log: false };
   const chart = lineChart({
     id: "distance-chart",
-    name: "Distance between the mean of the kept gradients and the mean of all",
+    name: "Distance of the kept mean from the mean of all, as a multiple of a random share's",
     describe: () => ({
       series: visibleSeries()
         .filter((series) => !runsOf(series)[0].keeps_everything)
-        .map((series) => averaged(series, (run) => ({ x: run.distance.round, y: run.distance.mean, round: run.distance.round }), local.log)),
+        .map((series) => averaged(series, (run) => ({ x: run.distance.round, y: run.distance.relative, round: run.distance.round }), local.log)),
       xLabel: "Round",
-      yLabel: "Distance",
+      yLabel: "Distance, a random share = 1",
       xText: (value) => significant(value, 6),
       yText: (value) => significant(value, 4),
       yTick: (value) => significant(value, 3),
       halfText: (value) => significant(value, 2),
       log: local.log,
       singles: state.singles,
+      reference: 1,
+      bounds: [0, Infinity],
     }),
   });
   const rows = () =>
-    visibleSeries().flatMap((series) => runsOf(series).flatMap((run) => run.distance.round.map((round, i) => [series.label, run.seed, round, run.distance.mean[i]])));
-  const card = chartCard("Distance of the kept mean from the full mean", "distance", chart, ["method", "seed", "round", "distance"], rows);
-  card.append(el("p", { class: "readout" }, "Mean over the clients of a round; methods that keep everything have none."));
+    visibleSeries().flatMap((series) => runsOf(series).flatMap((run) => run.distance.round.map((round, i) => [series.label, run.seed, round, run.distance.relative[i]])));
+  const card = chartCard("Distance of the kept mean from the full mean", "distance", chart, ["method", "seed", "round", "distance_over_random"], rows);
+  card.append(el("p", { class: "readout" }, "How far the mean of the kept gradients is from the mean of all, divided by how far that of as many random ones would be: the dotted line at 1 is chance. So shrinking gradients do not count as progress. Root mean square over the clients of a round; methods that keep everything have none."));
   const log = checkbox("Log scale", false, (on) => {
     local.log = on;
     chart.draw();

@@ -6,8 +6,9 @@ const BAND_ROOM = 0.3;
 // The heights that must be seen: every line, and of a wide band as much as leaves the lines readable.
 function heights(chart) {
   const of = (value) => (chart.log ? Math.log(value) : value);
+  const fixed = chart.reference === undefined ? [] : [{ y: chart.reference }];
   const lines = chart.series.flatMap((series) => [...series.points, ...(chart.singles ? series.singles.flat() : [])]);
-  const [low, high] = extent(lines.map((point) => of(point.y)));
+  const [low, high] = extent([...fixed, ...lines].map((point) => of(point.y)));
   const ends = chart.series.flatMap((series) => series.points.filter((point) => point.low !== null).flatMap((point) => [of(point.low), of(point.high)]));
   const [least, most] = extent(ends);
   const room = BAND_ROOM * (high - low || Math.abs(high) || 1);
@@ -99,8 +100,8 @@ function layout(chart, width, height, name) {
   const x = makeScale(xLow, xHigh === xLow ? xLow + 1 : xHigh, MARGIN.left, width - MARGIN.right, false);
   const y = makeScale(...range, bottom, MARGIN.top, chart.log);
   drawAxes(root, chart, x, y, width, height);
-  if (chart.target !== undefined && chart.target > range[0] && chart.target < range[1]) {
-    root.append(svg("line", { class: "target", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(chart.target), y2: y(chart.target) }));
+  for (const at of [chart.target, chart.reference]) {
+    if (at > range[0] && at < range[1]) root.append(svg("line", { class: "target", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(at), y2: y(at) }));
   }
   drawSeries(root, chart, x, y, range);
   const cross = svg("line", { class: "cross", y1: MARGIN.top, y2: bottom, visibility: "hidden" });
