@@ -29,6 +29,7 @@ from bherd.config import (
 )
 from bherd.errors import InputError
 from bherd.names import METHOD_NAMES, did_you_mean
+from bherd.toml import parse_toml
 
 
 def test_defaults_are_the_papers() -> None:
@@ -170,6 +171,14 @@ def test_reshuffle_may_be_left_to_the_method() -> None:
 def test_a_slip_in_a_toml_file(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         from_dict(tomllib.loads(text), "my.toml")
+
+
+def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+    large = tmp_path / "large.toml"
+    with large.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(InputError, match="larger than 1 MiB"):
+        parse_toml(large)
 
 
 def test_an_error_names_its_source() -> None:

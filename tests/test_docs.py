@@ -3,15 +3,17 @@
 import re
 import runpy
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from bherd.cli import build_parser
+from bherd.config import all_settings, from_dict
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
-RUNNABLE = ("tour.md",)
+RUNNABLE = ("configuration.md", "tour.md")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -43,6 +45,17 @@ def test_commands_parse(page: Path) -> None:
             build_parser().parse_args(arguments)
         except SystemExit as leaving:
             pytest.fail(f"{page.name}: bherd {command} leaves with {leaving.code}")
+
+
+def test_the_page_of_the_configuration_has_every_setting() -> None:
+    text = (ROOT / "docs/configuration.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert rows == [
+        f"| `{one.name}`{'' if one.decides else ' †'} | `--{one.option}` | {one.usual} | {one.help} |"
+        for one in all_settings()
+    ]
+    (example,) = blocks(ROOT / "docs/configuration.md", "toml")
+    assert from_dict(tomllib.loads(example)).train.participation == 0.2
 
 
 def test_readme_shows_commands() -> None:

@@ -6,11 +6,17 @@ from typing import Any
 
 from bherd.errors import InputError
 
+_LARGEST = 1 << 20
+
 
 def parse_toml(path: Path) -> dict[str, Any]:
     """A TOML file as plain tables; a file that cannot be read or parsed is one clear error."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise InputError(f"{path} is larger than 1 MiB: must be a file of settings. Check its name.")
+        return tomllib.loads(content.decode())
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
