@@ -4,7 +4,6 @@ import os
 import signal
 import ssl
 import stat
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,7 +19,6 @@ from bherd.federation import keys
 from bherd.federation import plan as plans
 from bherd.federation.plan import Plan, read_plan
 from bherd.federation.processes import MARK, Process, free_ports, listens, marked, new_mark, stop_all
-from bherd.federation.several import write_folders
 from bherd.federation.up import Node
 from bherd.flower import FederationError, Rules
 from bherd.flower.settings import flat_run_config, read_node_config, read_run_config
@@ -123,29 +121,16 @@ def test_every_process_stays_on_loopback(tls: bool, tmp_path: Path) -> None:
     for command in (plans.superlink_command(plan), plans.supernode_command(plan, 0, 1234)):
         assert command[command.index("--host") + 1] == "127.0.0.1"
         assert ("--insecure" in command) is not tls
-    assert plans.environment(plan)["FLWR_TELEMETRY_ENABLED"] == "0"
-
-
-def test_folders_for_several_machines(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    assert (
-        main(["federation", "config", "--host", "server.example.org", "--clients", "2", "--out", str(out)])
-        == 0
-    )
-    assert {p.name for p in out.iterdir()} == {"server", "client-0", "client-1"}
-    private = [p for p in out.rglob("*") if p.is_file() and b"OPENSSH PRIVATE" in p.read_bytes()]
-    assert {str(p.relative_to(out)) for p in private} == {"client-0/key", "client-1/key"}
-    for script in out.rglob("*.sh"):
-        subprocess.run(["sh", "-n", str(script)], check=True)
-        assert str(tmp_path) not in script.read_text()
-    with pytest.raises(InputError, match="not empty"):
-        write_folders(out, Config(), Rules(), "host", 1)
+    assert plans.environment(plan.home)["FLWR_TELEMETRY_ENABLED"] == "0"
 
 
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["federation", "resume", str(tmp_path)]) == 2
-    assert main(["federation", "up", "--round-timeout", "-1", "--out", str(tmp_path / "run")]) == 2
-    assert len(capsys.readouterr().err.strip().splitlines()) == 2
+    for flag, value in (("--round-timeout", "-1"), ("--port", "0"), ("--snapshot-every", "2")):
+        assert main(["federation", "up", flag, value, "--out", str(tmp_path / "run")]) == 2
+    assert main(["federation", "register", str(tmp_path)]) == 2
+    assert main(["federation", "submit", str(tmp_path)]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 6
     assert not (tmp_path / "run").exists()
 
 

@@ -20,7 +20,7 @@ _EPILOG = """\
 examples:
   bherd federation up --clients 5 --tls --method bherd-scaffold --rounds 10 --lr 0.01
   bherd federation resume runs/bherd-scaffold-mnist-mini-case2-seed0
-  bherd federation config --host server.example.org --clients 3 --out federation
+  bherd federation config --host server.example.org --clients 3 --lr 0.01 --out federation
 """
 
 
@@ -36,6 +36,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
     _add_up(actions)
     _add_resume(actions)
     _add_config(actions)
+    _add_server(actions, "register", "let the clients in (what server/register.sh does)", _register)
+    _add_server(actions, "submit", "run the experiment (what server/run.sh does)", _submit)
 
 
 def _add_up(actions: "argparse._SubParsersAction[Any]") -> None:
@@ -49,7 +51,9 @@ def _add_up(actions: "argparse._SubParsersAction[Any]") -> None:
     )
     add_config_options(parser, one_run=True)
     _add_rules(parser)
-    parser.add_argument("--tls", action="store_true", help="TLS, and nodes that prove who they are by a key")
+    parser.add_argument(
+        "--tls", action="store_true", help="encrypt with TLS and authenticate each node by its key"
+    )
     parser.add_argument("--port", type=int, metavar="PORT", help="port of the server (default: a free one)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the run directory (default: runs/NAME)")
     add_output_options(parser)
@@ -81,8 +85,23 @@ def _add_config(actions: "argparse._SubParsersAction[Any]") -> None:
     _add_rules(parser)
     parser.add_argument("--host", required=True, metavar="NAME", help="name or address of the server")
     parser.add_argument("--port", type=int, default=8000, metavar="PORT", help="port of the server (8000)")
+    parser.add_argument(
+        "--bind", metavar="ADDRESS", help="address that the server listens on (default: all of the machine)"
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
     parser.set_defaults(execute=_config)
+
+
+def _add_server(
+    actions: "argparse._SubParsersAction[Any]",
+    name: str,
+    what: str,
+    execute: Callable[[argparse.Namespace], int],
+) -> None:
+    parser = actions.add_parser(name, help=what, description=f"On the server of several machines: {what}.")
+    parser.add_argument("directory", type=Path, metavar="DIR", help="the server's folder")
+    add_output_options(parser)
+    parser.set_defaults(execute=execute)
 
 
 def _add_rules(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +124,7 @@ def _rules(args: argparse.Namespace) -> "Rules":
 def _up(args: argparse.Namespace) -> int:
     _need_flower()
     from bherd.federation.plan import Plan
-    from bherd.federation.processes import free_ports
+    from bherd.flower.settings import check_config
     from bherd.runs.execute import check_new
     from bherd.session import prepare, resolve
 
@@ -113,18 +132,18 @@ def _up(args: argparse.Namespace) -> int:
     config = resolve(config_from(args))
     out = (args.out or default_directory(config)).absolute()
     check_new(out)
+    check_config(config)
     prepare(config)
-    plan = Plan(out, config, rules, args.port or free_ports(1)[0], tls=args.tls)
+    plan = Plan(out, config, rules, _port(args), tls=args.tls)
     return _keep_up(plan, args)
 
 
 def _resume(args: argparse.Namespace) -> int:
     _need_flower()
     from bherd.federation.plan import read_plan
-    from bherd.federation.processes import free_ports
     from bherd.runs.directory import read_summary
 
-    plan = read_plan(args.directory.absolute(), args.port or free_ports(1)[0])
+    plan = read_plan(args.directory.absolute(), _port(args))
     summary = read_summary(plan.directory)
     if summary is not None and summary["status"] != "interrupted":
         return _end(summary, plan.directory, args)
@@ -159,14 +178,63 @@ def _end(summary: dict[str, Any], directory: Path, args: argparse.Namespace) -> 
 
 def _config(args: argparse.Namespace) -> int:
     _need_flower()
-    from bherd.federation.several import write_folders
+    from bherd.federation.check import check
+    from bherd.federation.several import server_at, write_folders
     from bherd.session import resolve
 
-    write_folders(args.out, resolve(config_from(args)), _rules(args), args.host, args.port)
+    server = server_at(args.host, args.port, args.bind)
+    config, rules = resolve(config_from(args)), _rules(args)
+    note = check(config)
+    write_folders(args.out, config, rules, server)
     say: Callable[[str], int] = sys.stdout.write
-    say(f"{args.out}/server: copy it to {args.host}, then start.sh, register.sh once, and run.sh\n")
+    say(f"{args.out}/server: copy it to {server.host}, then start.sh, register.sh and run.sh\n")
     say(f"{args.out}/client-I: copy each to the machine of its client, then start.sh\n")
+    say(f"Every machine, the server too, needs {config.task.dataset}; BHERD_DATA may name its folder.\n")
+    if note is not None:
+        say(f"{note}.\n")
+    say(
+        f"Open: whoever reaches port {server.port} of {server.host} can run code on it and on every client.\n"
+        "A key is asked of nodes alone; Flower's Control API asks nobody. Keep the port in a private\n"
+        "network or behind a firewall that lets in the machines of this federation, and trust these\n"
+        "with each other.\n"
+    )
     return 0
+
+
+def _register(args: argparse.Namespace) -> int:
+    _need_flower()
+    from bherd.cli.progress import reporter
+    from bherd.federation.operate import register
+
+    with reporter(0, quiet=args.quiet, as_json=args.json) as report:
+        register(args.directory.absolute(), report.message)
+    return 0
+
+
+def _submit(args: argparse.Namespace) -> int:
+    _need_flower()
+    from bherd.cli import EXIT_INTERRUPTED
+    from bherd.cli.progress import reporter
+    from bherd.federation.operate import read_experiment, run
+    from bherd.federation.several import RUN
+
+    folder = args.directory.absolute()
+    config = read_experiment(folder)
+    with reporter(config.train.rounds, quiet=args.quiet, as_json=args.json) as report:
+        try:
+            summary = run(folder, config, report.message, report.round)
+        except KeyboardInterrupt:
+            report.close()
+            sys.stderr.write("bherd: the run goes on at the server; call run.sh again to follow it\n")
+            return EXIT_INTERRUPTED
+    return _end(summary, folder / RUN, args)
+
+
+def _port(args: argparse.Namespace) -> int:
+    from bherd.federation.address import check_port
+    from bherd.federation.processes import free_ports
+
+    return free_ports(1)[0] if args.port is None else check_port(args.port)
 
 
 def _need_flower() -> None:

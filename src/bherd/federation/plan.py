@@ -14,6 +14,8 @@ from bherd.flower.settings import Rules, flat_run_config, read_run_config
 from bherd.toml import parse_toml
 
 CONNECTION = "bherd"
+HOST = "127.0.0.1"
+"""Where the server and the nodes of one machine listen."""
 ENVIRONMENT = {
     "FLWR_TELEMETRY_ENABLED": "0",
     "FLWR_DISABLE_UPDATE_CHECK": "1",
@@ -25,17 +27,13 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class Plan:
-    """A federation: where its files are and where its server listens."""
+    """A federation on one machine: where its files are and on which port its server listens."""
 
     directory: Path
     """The run directory."""
     config: Config
     rules: Rules
     port: int
-    host: str = "127.0.0.1"
-    """Where the server is found by the nodes."""
-    bind: str = "127.0.0.1"
-    """The address that the server listens on."""
     tls: bool = False
 
     @property
@@ -56,12 +54,20 @@ class Plan:
         return self.folder / "keys"
 
     @property
+    def states(self) -> Path:
+        """Where the nodes keep the clients' own states."""
+        return self.folder / "nodes"
+
+    @property
     def logs(self) -> Path:
         return self.folder / "logs"
 
+    def public_key(self, client: int) -> Path:
+        return self.keys / f"{keys.node_key(client)}.pub"
+
     @property
     def address(self) -> str:
-        return f"{self.host}:{self.port}"
+        return f"{HOST}:{self.port}"
 
     @property
     def clients(self) -> int:
@@ -74,7 +80,7 @@ def program(name: str) -> str:
 
 
 def superlink_command(plan: Plan) -> list[str]:
-    command = [program("flower-superlink"), "--host", plan.bind, "--port", str(plan.port)]
+    command = [program("flower-superlink"), "--host", HOST, "--port", str(plan.port)]
     if not plan.tls:
         return [*command, "--insecure"]
     return [
@@ -91,17 +97,16 @@ def superlink_command(plan: Plan) -> list[str]:
 
 def supernode_command(plan: Plan, client: int, port: int) -> list[str]:
     """The command of one SuperNode; `port` is that of its own loopback interface."""
-    state = plan.folder / "nodes"
     command = [
         program("flower-supernode"),
         "--superlink",
         plan.address,
         "--host",
-        "127.0.0.1",
+        HOST,
         "--port",
         str(port),
         "--node-config",
-        f'partition-id={client} num-partitions={plan.clients} state-dir="{state}"',
+        node_settings(client, plan.clients),
     ]
     if not plan.tls:
         return [*command, "--insecure"]
@@ -114,51 +119,56 @@ def supernode_command(plan: Plan, client: int, port: int) -> list[str]:
     ]
 
 
-def register_command(plan: Plan, client: int) -> list[str]:
+def node_settings(client: int, clients: int) -> str:
+    """A node's --node-config. Paths are told by its environment, where they need no quotes."""
+    return f"partition-id={client} num-partitions={clients}"
+
+
+def register_command(public: Path) -> list[str]:
     """Tells the SuperLink to let a node in by its public key."""
-    public = plan.keys / f"{keys.node_key(client)}.pub"
     return [program("flwr"), "supernode", "register", str(public), CONNECTION]
 
 
-def run_command(plan: Plan) -> list[str]:
-    return [program("flwr"), "run", str(plan.app), CONNECTION, "--format", "json"]
-
-
-def environment(plan: Plan) -> dict[str, str]:
-    """What every process of the federation needs in its environment.
+def environment(home: Path) -> dict[str, str]:
+    """What every process of the federation needs in its environment; `home` is Flower's own folder.
 
     Flower starts its helpers by their bare names, so this Python's programs come first on the path.
     """
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    return {**ENVIRONMENT, "FLWR_HOME": str(plan.home), "PATH": path}
+    return {**ENVIRONMENT, "FLWR_HOME": str(home), "PATH": path}
 
 
 def write_files(plan: Plan) -> None:
     """Write the Flower app, the connection to the server and, with TLS, the keys that are missing."""
     for folder in (plan.folder, plan.app, plan.home, plan.logs):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_app(plan, plan.app, out=str(plan.directory))
-    connection: dict[str, str | bool] = {"address": plan.address}
-    if plan.tls:
-        connection["root-certificates"] = str(plan.keys / keys.CA_CERTIFICATE)
-    else:
-        connection["insecure"] = True
-    tree = {"superlink": {"default": CONNECTION, CONNECTION: connection}}
-    (plan.home / "config.toml").write_text(tomli_w.dumps(tree), encoding="utf-8")
+    write_app(plan.app, plan.config, replace(plan.rules, out=str(plan.directory)))
+    write_connection(plan.home, plan.address, plan.keys / keys.CA_CERTIFICATE if plan.tls else None)
     if plan.tls and not (plan.keys / keys.SERVER_KEY).exists():
-        keys.make_keys(plan.keys, plan.clients, hosts(plan))
+        keys.make_keys(plan.keys, plan.clients, hosts(HOST))
 
 
-def hosts(plan: Plan) -> list[str]:
-    """The names under which the server's certificate is valid."""
-    return list(dict.fromkeys([plan.host, "localhost", "127.0.0.1"]))
+def hosts(*more: str) -> list[str]:
+    """The names under which the server's certificate is valid: these, and those of the loopback interface."""
+    return list(dict.fromkeys([*more, "localhost", "127.0.0.1", "::1"]))
 
 
-def write_app(plan: Plan, folder: Path, out: str) -> None:
+def write_connection(home: Path, address: str, certificate: Path | None) -> None:
+    """Tell Flower's commands where the SuperLink is; no certificate: without TLS."""
+    connection: dict[str, str | bool] = {"address": address}
+    if certificate is None:
+        connection["insecure"] = True
+    else:
+        connection["root-certificates"] = str(certificate)
+    tree = {"superlink": {"default": CONNECTION, CONNECTION: connection}}
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (home / "config.toml").write_text(tomli_w.dumps(tree), encoding="utf-8")
+
+
+def write_app(folder: Path, settings: Config, rules: Rules) -> None:
     """The Flower app: bherd's own components and this run's configuration."""
-    rules = replace(plan.rules, out=out)
     config: dict[str, dict[str, object]] = {}
-    for key, value in flat_run_config(plan.config, rules).items():
+    for key, value in flat_run_config(settings, rules).items():
         section, _, name = key.partition(".")
         config.setdefault(section, {})[name] = value
     tree = {
@@ -186,13 +196,18 @@ def write_app(plan: Plan, folder: Path, out: str) -> None:
     (folder / "pyproject.toml").write_text(tomli_w.dumps(tree), encoding="utf-8")
 
 
+def read_app(folder: Path) -> tuple[Config, Rules]:
+    """The configuration and the rules in an app that `write_app` has written."""
+    tables = parse_toml(folder / "pyproject.toml")["tool"]["flwr"]["app"]["config"]
+    flat = {f"{section}.{name}": value for section, table in tables.items() for name, value in table.items()}
+    return read_run_config(flat)
+
+
 def read_plan(directory: Path, port: int) -> Plan:
     """The plan of a federation that was up before, to run on another port."""
-    path = directory / "federation" / "app" / "pyproject.toml"
-    if not path.is_file():
-        raise InputError(f"{directory} is not the run directory of a federation: it has no {path.name}")
-    tables = parse_toml(path)["tool"]["flwr"]["app"]["config"]
-    flat = {f"{section}.{name}": value for section, table in tables.items() for name, value in table.items()}
-    config, rules = read_run_config(flat)
+    app = directory / "federation" / "app"
+    if not (app / "pyproject.toml").is_file():
+        raise InputError(f"{directory} is not the run directory of a federation: it has no federation/app")
+    config, rules = read_app(app)
     tls = (directory / "federation" / "keys" / keys.SERVER_KEY).exists()
     return Plan(directory, config, replace(rules, out=""), port, tls=tls)

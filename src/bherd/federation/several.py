@@ -4,88 +4,116 @@ The scripts use only what lies beside them, so a folder can be copied anywhere. 
 is in that client's folder and nowhere else.
 """
 
+import shlex
 import shutil
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import tomli_w
 
 from bherd.config import Config
 from bherd.errors import InputError
 from bherd.federation import keys
-from bherd.federation.plan import CONNECTION, ENVIRONMENT, Plan, write_app
+from bherd.federation.address import check_bind, check_port, check_reachable, is_v6, location
+from bherd.federation.plan import ENVIRONMENT, HOST, hosts, node_settings, write_app
 from bherd.flower.settings import Rules
+from bherd.flower.store import STATE_VARIABLE
+from bherd.tasks.datasets.places import ENVIRONMENT_VARIABLE as DATA_VARIABLE
 
-_HEAD = """#!/bin/sh
-# {what}
+SERVER_FILE, RUN = "server.toml", "run"
+_NODE_PORT = 9094
+"""Flower's own choice for a node's loopback port; client I has the I-th after it."""
+
+_HEAD = f"""#!/bin/sh
+# {{what}}
 set -eu
-cd "$(dirname "$0")"
-{exports}
-export FLWR_HOME="$PWD/flower"
+if [ -n "${{{{{DATA_VARIABLE}:-}}}}" ]; then
+    {DATA_VARIABLE}=$(CDPATH= cd -- "${DATA_VARIABLE}" && pwd)
+    export {DATA_VARIABLE}
+fi
+CDPATH= cd -- "$(dirname -- "$0")"
 """
 
 
-def write_folders(out: Path, config: Config, rules: Rules, host: str, port: int) -> None:
+@dataclass(frozen=True)
+class Server:
+    """Where a server is found and where it listens."""
+
+    host: str
+    port: int
+    bind: str
+
+    @property
+    def address(self) -> str:
+        """HOST:PORT, as the clients call it."""
+        return location(self.host, self.port)
+
+
+def server_at(host: str, port: int, bind: str | None = None) -> Server:
+    """A server under this name or address; it listens on all addresses unless `bind` names one."""
+    name = check_reachable(host)
+    everywhere = "::" if is_v6(name) else "0.0.0.0"
+    return Server(name, check_port(port), everywhere if bind is None else check_bind(bind))
+
+
+def write_folders(out: Path, config: Config, rules: Rules, server: Server) -> None:
     """Write OUT/server and OUT/client-0, client-1 and so on, with TLS and keys."""
     if out.exists() and any(out.iterdir()):
         raise InputError(f"{out} is not empty; choose another --out")
     clients = config.task.clients
-    server = out / "server"
-    server.mkdir(mode=0o700, parents=True)
-    keys.make_keys(server / "keys", clients, list(dict.fromkeys([host, "localhost", "127.0.0.1"])))
-    _write_server(server, config, rules, host, port)
+    folder = out / "server"
+    folder.mkdir(mode=0o700, parents=True)
+    keys.make_keys(folder / "keys", clients, hosts(server.host, server.bind))
+    _write_server(folder, config, rules, server)
     for client in range(clients):
-        _write_client(out / f"client-{client}", server, client, clients, host, port)
+        _write_client(out / f"client-{client}", folder, client, clients, server)
 
 
-def _write_server(folder: Path, config: Config, rules: Rules, host: str, port: int) -> None:
-    plan = Plan(Path("run"), config, rules, port, host=host, tls=True)
-    write_app(plan, folder / "app", out="run")
+def _write_server(folder: Path, config: Config, rules: Rules, server: Server) -> None:
+    write_app(folder / "app", config, replace(rules, out=RUN))
+    content = {"bind": server.bind, "port": server.port}
+    (folder / SERVER_FILE).write_text(tomli_w.dumps(content), encoding="utf-8")
+    command = ["flower-superlink", "--host", server.bind, "--port", str(server.port)]
+    command += ["--ssl-ca-certfile", f"keys/{keys.CA_CERTIFICATE}"]
+    command += ["--ssl-certfile", f"keys/{keys.SERVER_CERTIFICATE}"]
+    command += ["--ssl-keyfile", f"keys/{keys.SERVER_KEY}", "--enable-supernode-auth"]
     _script(
         folder / "start.sh",
-        "Starts the server. It listens on all addresses of this machine.",
-        f"exec flower-superlink --host 0.0.0.0 --port {port} \\\n"
-        f"    --ssl-ca-certfile keys/{keys.CA_CERTIFICATE} --ssl-certfile keys/{keys.SERVER_CERTIFICATE} \\\n"
-        f"    --ssl-keyfile keys/{keys.SERVER_KEY} --enable-supernode-auth\n",
+        "Starts the server. Whoever reaches its port can run code here and on the clients: keep it private.",
+        f'{_exports(ENVIRONMENT)}export FLWR_HOME="$PWD/flower"\nexec {shlex.join(command)}\n',
     )
     _script(
         folder / "register.sh",
-        "Lets the clients in, by their public keys; once after every start of the server.",
-        _connect(host, port)
-        + f'for key in keys/client-*.pub; do flwr supernode register "$key" {CONNECTION}; done\n',
+        "Lets the clients in, by their public keys; after every start of the server.",
+        "exec bherd federation register .\n",
     )
     _script(
         folder / "run.sh",
         "Runs the experiment. Run it again to continue one that was interrupted.",
-        _connect(host, port) + f"exec flwr run app {CONNECTION} --stream\n",
+        "exec bherd federation submit .\n",
     )
 
 
-def _connect(host: str, port: int) -> str:
-    """Tell Flower's commands where the server is; they want the full path of its certificate."""
-    return (
-        'mkdir -p "$FLWR_HOME"\n'
-        'cat > "$FLWR_HOME/config.toml" <<END\n'
-        f'[superlink]\ndefault = "{CONNECTION}"\n\n'
-        f'[superlink.{CONNECTION}]\naddress = "{host}:{port}"\n'
-        f'root-certificates = "$PWD/keys/{keys.CA_CERTIFICATE}"\nEND\n'
-    )
-
-
-def _write_client(folder: Path, server: Path, client: int, clients: int, host: str, port: int) -> None:
+def _write_client(folder: Path, server_folder: Path, client: int, clients: int, server: Server) -> None:
     folder.mkdir(mode=0o700)
-    name = keys.node_key(client)
-    shutil.copy2(server / "keys" / keys.CA_CERTIFICATE, folder / keys.CA_CERTIFICATE)
-    (server / "keys" / name).rename(folder / "key")
-    settings = f"partition-id={client} num-partitions={clients}"
+    shutil.copy2(server_folder / "keys" / keys.CA_CERTIFICATE, folder / keys.CA_CERTIFICATE)
+    (server_folder / "keys" / keys.node_key(client)).rename(folder / "key")
+    port = _NODE_PORT + client % (65536 - _NODE_PORT)
+    command = ["flower-supernode", "--superlink", server.address, "--host", HOST, "--port", str(port)]
+    command += ["--root-certificates", keys.CA_CERTIFICATE, "--auth-supernode-private-key", "key"]
+    command += ["--node-config", node_settings(client, clients)]
     _script(
         folder / "start.sh",
-        f"Starts client {client}. BHERD_DATA_DIR may name the folder with this machine's data.",
-        f'node="{settings} state-dir=\\"$PWD/state\\""\n'
-        'if [ -n "${BHERD_DATA_DIR:-}" ]; then node="$node data-dir=\\"$BHERD_DATA_DIR\\""; fi\n'
-        f"exec flower-supernode --superlink {host}:{port} --root-certificates {keys.CA_CERTIFICATE} \\\n"
-        '    --auth-supernode-private-key key --node-config "$node"\n',
+        f"Starts client {client}. {DATA_VARIABLE} may name the folder with this machine's copy of the data.",
+        f'{_exports(ENVIRONMENT)}export FLWR_HOME="$PWD/flower"\nexport {STATE_VARIABLE}="$PWD/state"\n'
+        f"exec {shlex.join(command)}\n",
     )
+
+
+def _exports(variables: dict[str, str]) -> str:
+    return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items())
 
 
 def _script(path: Path, what: str, body: str) -> None:
-    exports = "\n".join(f"export {name}={value}" for name, value in ENVIRONMENT.items())
-    path.write_text(_HEAD.format(what=what, exports=exports) + body, encoding="utf-8")
+    path.write_text(_HEAD.format(what=what) + body, encoding="utf-8")
     path.chmod(0o700)

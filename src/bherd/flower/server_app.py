@@ -15,7 +15,7 @@ from bherd.engines import Engine
 from bherd.errors import BherdError, DamagedFileError, InputError
 from bherd.flower.engine import FlowerEngine, new_name
 from bherd.flower.gate import Rejection
-from bherd.flower.settings import Rules, read_run_config
+from bherd.flower.settings import Rules, check_config, read_run_config
 from bherd.runs import directory as names
 from bherd.runs.execute import resume, start
 from bherd.runs.files import make_directory, write_atomically
@@ -55,8 +55,7 @@ def run_federation(
             "bherd's own server takes the sum form; with federation.wire = 'weights' use a stock strategy "
             "in a ServerApp of your own"
         )
-    if config.run.snapshot_every:
-        raise InputError("snapshots of gradients stay on the clients: set run.snapshot-every to 0")
+    check_config(config)
     # a client's state is acknowledged by round, so every round must be durable before the next begins
     config = replace(config, run=replace(config.run, checkpoint_every=1))
     name = federation_name(directory)

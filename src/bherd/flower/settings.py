@@ -167,6 +167,15 @@ def check_client_half(told: str, method: Method) -> None:
         )
 
 
+def check_config(config: Config) -> None:
+    """Refuse what a federation cannot do."""
+    if config.run.snapshot_every:
+        raise InputError(
+            f"snapshot_every = {config.run.snapshot_every}: must be 0 in a federation, whose gradients stay "
+            "on the clients. Leave --snapshot-every out."
+        )
+
+
 def check_weights_form(method: Method) -> None:
     """Refuse methods whose server needs more than the mean of the clients' models."""
     if method.correction.stateful:

@@ -18,6 +18,8 @@ from torch import Tensor
 from bherd.errors import BherdError, InputError
 from bherd.runs.files import write_atomically
 
+STATE_VARIABLE = "BHERD_STATE"
+
 
 class StateLostError(BherdError):
     """The version of the client's state that the server counts on is not on this disk."""
@@ -76,7 +78,7 @@ class OwnState:
 
 def default_folder() -> Path:
     """Where nodes keep their clients' state: $BHERD_STATE, or the user's folder for such files."""
-    chosen = os.environ.get("BHERD_STATE")
+    chosen = os.environ.get(STATE_VARIABLE)
     return Path(chosen) if chosen else platformdirs.user_state_path("bherd") / "federations"
 
 

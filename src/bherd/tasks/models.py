@@ -7,7 +7,7 @@ raveled at the border (`ravel`, `unravel`); nothing inside the engines knows the
 import importlib
 import inspect
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from torch import Tensor, nn
 
@@ -116,8 +116,8 @@ def build_model(name: str, shape: tuple[int, ...], classes: int, seed: int) -> M
         return _classifier(name, _user_module(name, shape, classes), flat_input=False)
 
 
-def _user_module(name: str, shape: tuple[int, ...], classes: int) -> nn.Module:
-    """Call `package.module:factory`, with (shape, classes) if it takes two arguments."""
+def user_factory(name: str) -> Callable[..., object]:
+    """What `package.module:factory` names."""
     path, _, attribute = name.partition(":")
     if not attribute:
         raise InputError(
@@ -130,6 +130,12 @@ def _user_module(name: str, shape: tuple[int, ...], classes: int) -> nn.Module:
         raise InputError(f"model {name!r} cannot be imported: {error}") from error
     if not callable(factory):
         raise InputError(f"model {name!r} is not callable: it must return a torch.nn.Module")
+    return cast("Callable[..., object]", factory)
+
+
+def _user_module(name: str, shape: tuple[int, ...], classes: int) -> nn.Module:
+    """Call a user's factory, with (shape, classes) if it takes two arguments."""
+    factory = user_factory(name)
     takes = len(inspect.signature(factory).parameters)
     module = factory(shape, classes) if takes >= 2 else factory()
     if not isinstance(module, nn.Module):
