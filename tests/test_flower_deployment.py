@@ -178,7 +178,16 @@ def test_a_killed_superlink_and_the_way_back(directory: Path, tmp_path: Path) ->
 def test_ctrl_c_takes_everything_down(directory: Path, tmp_path: Path) -> None:
     config = tiny_config(tmp_path)
     command = [BHERD, "federation", "up", "--clients", "2", "--rounds", "500"]
-    command += ["--dataset", config.task.dataset, "--batch-size", "10", "--out", str(directory)]
+    command += [
+        "--dataset",
+        config.task.dataset,
+        "--model",
+        "svm",
+        "--batch-size",
+        "10",
+        "--out",
+        str(directory),
+    ]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
