@@ -26,7 +26,7 @@ from bherd.flower import codec
 from bherd.flower.codec import Instruction
 from bherd.flower.settings import Rules
 from bherd.rounds import start_state
-from bherd.runs.execute import run
+from bherd.runs.life import run
 from bherd.session import prepare
 
 

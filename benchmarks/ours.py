@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.race import Contestant
 from bherd import simulate
 from bherd.config import Config
-from bherd.runs.execute import run
+from bherd.runs.life import run
 from bherd.tasks.task import Task
 
 

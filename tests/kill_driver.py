@@ -34,8 +34,8 @@ from bherd.config import Config
 from bherd.errors import InputError
 from bherd.runs import directory as names
 from bherd.runs import tables  # noqa: F401  the children find pyarrow loaded
-from bherd.runs.execute import resume, run
-from small_runs import contents, small_config
+from bherd.runs.life import resume, run
+from small_runs import contents, read_lines, small_config
 
 torch.set_num_threads(1)
 
@@ -203,7 +203,7 @@ def ended_at(config: Config, directory: Path, expected: dict[str, Any], mode: st
         assert str(directory) in error, error
         assert os.strerror(errno.ENOSPC) in error, error
         if directory.exists():
-            assert names.read_metrics(directory), "a run without a round has left its directory behind"
+            assert read_lines(directory), "a run without a round has left its directory behind"
             assert not list(directory.glob(".*"))
     else:
         assert status == KILLED, status

@@ -10,7 +10,9 @@ import numpy as np
 
 from bherd.config import Config
 from bherd.runs import directory as names
-from bherd.runs.execute import run
+from bherd.runs.life import run
+from bherd.runs.read import read_run
+from bherd.runs.verify import read_summary
 
 FINAL = {
     names.CONFIG,
@@ -45,23 +47,27 @@ def small_config(folder: Path, method: str = "bherd-scaffold") -> Config:
     return replace(config, method=replace(config.method, name=method))
 
 
+def read_lines(directory: Path) -> list[dict[str, Any]]:
+    """The lines of metrics.jsonl, as the reader gives them."""
+    return [line.plain() for line in read_run(directory).lines]
+
+
 def contents(directory: Path) -> dict[str, Any]:
     """Everything that a resumed run has to have in common with one that was never interrupted."""
-    metrics = [
-        {key: value for key, value in line.items() if key != "seconds"}
-        for line in names.read_metrics(directory)
+    lines = [
+        {key: value for key, value in line.items() if key != "seconds"} for line in read_lines(directory)
     ]
-    summary = names.read_summary(directory)
+    summary = read_summary(directory)
     assert summary is not None
-    clients = names.read_clients(directory).drop_columns(["seconds", "select_seconds"])
-    snapshots = names.read_table(directory, names.SNAPSHOTS_LOG)
+    clients = read_run(directory).clients().drop_columns(["seconds", "select_seconds"])
+    snapshots = read_run(directory).snapshots()
     return {
         "files": sorted(path.name for path in directory.iterdir()),
         "status": summary["status"],
         "model": (directory / names.MODEL).read_bytes().hex(),
-        "metrics": metrics,
+        "metrics": lines,
         "clients": clients.to_pylist(),
-        "ledger": names.read_ledger(directory).to_pylist(),
+        "ledger": read_run(directory).ledger().to_pylist(),
         "snapshots": snapshots.to_pylist(),
         "partition": {k: v.tolist() for k, v in np.load(directory / names.PARTITION).items()},
     }

@@ -13,7 +13,7 @@ import pytest
 import bherd
 from bherd.callbacks import TRACKERS, Callback, mlflow, resume_with, run_with, tensorboard, trackers, wandb
 from bherd.errors import InputError
-from bherd.runs.directory import read_metrics
+from small_runs import read_lines
 
 CONFIG = bherd.Config().replace(rounds=4, lr=1e-3, workers=1, eval_every=2)
 
@@ -39,7 +39,7 @@ def test_five_lines_of_your_own(tmp_path: Path) -> None:
             accuracies.append(line["test_accuracy"])
 
     run_with(CONFIG, tmp_path / "run", [Callback(round=remember)])
-    lines = read_metrics(tmp_path / "run")
+    lines = read_lines(tmp_path / "run")
     assert accuracies == [line["test_accuracy"] for line in lines if line["test_accuracy"] is not None]
     assert len(accuracies) == 2
 
@@ -48,7 +48,7 @@ def test_callbacks_change_no_result(tmp_path: Path) -> None:
     run_with(CONFIG, tmp_path / "with", [Callback(round=lambda line: line.clear())])
     run_with(CONFIG, tmp_path / "without", [])
     watched, plain = (
-        [{k: v for k, v in line.items() if k != "seconds"} for line in read_metrics(tmp_path / name)]
+        [{k: v for k, v in line.items() if k != "seconds"} for line in read_lines(tmp_path / name)]
         for name in ("with", "without")
     )
     assert watched == plain
@@ -112,7 +112,7 @@ def test_tensorboard_reads_back(tmp_path: Path) -> None:
     run_with(CONFIG, tmp_path / "run", [tensorboard()])
     events = EventAccumulator(str(tmp_path / "run" / "tensorboard"))
     events.Reload()
-    lines = read_metrics(tmp_path / "run")
+    lines = read_lines(tmp_path / "run")
     evaluated = [line for line in lines if line["test_accuracy"] is not None]
     accuracy = events.Scalars("test_accuracy")
     assert [event.step for event in accuracy] == [line["round"] for line in evaluated]
@@ -136,7 +136,7 @@ def test_mlflow_reads_back_from_its_sqlite_store(tmp_path: Path) -> None:
     assert found.data.params["method.name"] == "bherd-fedavg"
     assert found.data.params["train.lr"] == "0.001"
     history = client.get_metric_history(found.info.run_id, "train_loss")
-    lines = [line for line in read_metrics(tmp_path / "run") if line["train_loss"] is not None]
+    lines = [line for line in read_lines(tmp_path / "run") if line["train_loss"] is not None]
     assert [(metric.step, metric.value) for metric in history] == [
         (line["round"], line["train_loss"]) for line in lines
     ]
@@ -192,7 +192,7 @@ def test_wandb_offline_reads_back(tmp_path: Path) -> None:
         for record in records
         if record.WhichOneof("record_type") == "history"
     ]
-    lines = read_metrics(tmp_path / "run")
+    lines = read_lines(tmp_path / "run")
     assert [row["_step"] for row in history] == [1, 2, 3, 4]
     assert [row["kept"] for row in history] == [line["kept"] for line in lines]
     assert history[1]["test_accuracy"] == lines[1]["test_accuracy"]

@@ -17,7 +17,7 @@ import json, sys
 from pathlib import Path
 import psutil
 from bherd.config import Config
-from bherd.runs.execute import run
+from bherd.runs.life import run
 
 folder, addresses = Path(sys.argv[1]), set()
 

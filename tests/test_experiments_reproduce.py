@@ -16,7 +16,7 @@ from bherd.experiments.grid import make_curve
 from bherd.experiments.reproduce import Options, reproduce
 from bherd.experiments.results import read_results
 from bherd.experiments.scales import make_scale
-from bherd.runs.directory import read_metrics
+from small_runs import read_lines
 
 SMALL = Options(figures=("4a", "4e"), scale="smoke", seeds=2, jobs=1, problems=("svm-mnist",))
 
@@ -68,7 +68,7 @@ def test_the_table_is_what_the_runs_say(done: Path) -> None:
     results = read_results(done / "results" / "smoke")
     curve = make_curve(results.scale.svm, "case2", "bherd-fedavg", step="amplified")
     losses = [
-        read_metrics(run_directory(done / "runs" / "smoke", curve, seed))[-1]["train_loss"] for seed in (0, 1)
+        read_lines(run_directory(done / "runs" / "smoke", curve, seed))[-1]["train_loss"] for seed in (0, 1)
     ]
     assert results.configurations[curve.key].final_loss == pytest.approx(sum(losses) / 2)
     assert results.trajectories[curve.key].loss.mean[-1] == pytest.approx(sum(losses) / 2)

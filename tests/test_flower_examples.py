@@ -18,7 +18,7 @@ from flwr.serverapp import ServerApp
 from safetensors.torch import load_file
 
 from bherd.federation.plan import ENVIRONMENT
-from bherd.runs.execute import run
+from bherd.runs.life import run
 from flower_grid import FIRST_NODE, Handler, MemoryGrid, tiny_config
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

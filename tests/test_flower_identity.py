@@ -14,10 +14,10 @@ from bherd.errors import InputError
 from bherd.flower import FederationError, HerdStrategy, Rejection, Rules, codec, sum_reply
 from bherd.flower.server_app import read_rejections, run_federation
 from bherd.flower.settings import OtherSettingsError, check_identity
-from bherd.runs.directory import read_metrics
 from bherd.session import prepare, resolve
 from bherd.tasks.flat import ravel
 from flower_grid import FIRST_NODE, MemoryGrid, by_strategy, federate, node, nodes, tiny_config
+from small_runs import read_lines
 
 QUICK = Rules(start_timeout=2, round_timeout=2, min_clients=2)
 OTHERS: list[tuple[dict[str, object], str]] = [
@@ -67,11 +67,11 @@ def test_a_federation_is_not_resumed_with_other_settings(
     change: dict[str, object], said: str, config: Config, tmp_path: Path
 ) -> None:
     directory = stopped(config, tmp_path)
-    before = read_metrics(directory)
+    before = read_lines(directory)
     other = config.replace(**change)
     with pytest.raises(InputError, match=f"holds a run with other settings .{said} here and"):
         run_federation(MemoryGrid(nodes(other, tmp_path)), other, QUICK, directory, poll=0.001)
-    assert read_metrics(directory) == before
+    assert read_lines(directory) == before
 
 
 def test_an_order_that_is_left_to_the_method_is_compared_too(config: Config, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_one_client_of_another_run_does_not_count(config: Config, tmp_path: Path
     handlers[FIRST_NODE - 1] = node(config.replace(alpha=0.2), 1, tmp_path)
     summary = run_federation(MemoryGrid(handlers), config, QUICK, tmp_path / "run", poll=0.001)
     assert summary["status"] == "complete"
-    assert [line["clients"] for line in read_metrics(tmp_path / "run")] == [2, 2, 2]
+    assert [line["clients"] for line in read_lines(tmp_path / "run")] == [2, 2, 2]
     rejections = read_rejections(tmp_path / "run")
     assert [(one.round, one.client, one.kind) for one in rejections] == [
         (1, 1, "refused"),

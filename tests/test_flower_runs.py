@@ -13,12 +13,12 @@ from bherd.config import Config
 from bherd.errors import InputError
 from bherd.flower import FederationError, Rules
 from bherd.flower.server_app import federation_name, read_rejections, run_federation
-from bherd.runs.directory import read_metrics
-from bherd.runs.execute import resume, run
+from bherd.runs.life import resume, run
 from bherd.session import prepare
 from bherd.tasks.flat import unravel
 from flower_faults import nan, round_of, spoilt, with_sum
 from flower_grid import FIRST_NODE, MemoryGrid, nodes, reference, tiny_config
+from small_runs import read_lines
 
 QUICK = Rules(start_timeout=2, round_timeout=2, min_clients=2)
 
@@ -29,7 +29,7 @@ def config(tmp_path: Path) -> Config:
 
 
 def without_seconds(directory: Path) -> list[dict[str, object]]:
-    return [{k: v for k, v in line.items() if k != "seconds"} for line in read_metrics(directory)]
+    return [{k: v for k, v in line.items() if k != "seconds"} for line in read_lines(directory)]
 
 
 def test_the_run_directory_is_that_of_a_local_run(config: Config, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_run_whose_server_died_is_continued(moment: str, config: Config, tmp_p
     broken = MemoryGrid({**handlers, FIRST_NODE - dead: dying})
     with pytest.raises(ServerKilledError):
         run_federation(broken, config, QUICK, directory, poll=0.001)
-    assert len(read_metrics(directory)) == 2
+    assert len(read_lines(directory)) == 2
     with pytest.raises(InputError, match="bherd federation resume"):
         resume(directory)
     summary = run_federation(MemoryGrid(nodes(config, tmp_path)), config, QUICK, directory, poll=0.001)
@@ -85,7 +85,7 @@ def test_rejections_are_in_the_run_directory(config: Config, tmp_path: Path) -> 
     run_federation(MemoryGrid(handlers), config, QUICK, tmp_path / "run", poll=0.001)
     (rejection,) = read_rejections(tmp_path / "run")
     assert rejection[:4] == (2, FIRST_NODE - 1, 1, "not-finite")
-    assert [line["clients"] for line in read_metrics(tmp_path / "run")] == [3, 2, 3, 3]
+    assert [line["clients"] for line in read_lines(tmp_path / "run")] == [3, 2, 3, 3]
 
 
 def test_a_failed_start_can_be_repeated(config: Config, tmp_path: Path) -> None:

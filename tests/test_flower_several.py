@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from bherd.federation.processes import free_ports
-from bherd.runs.directory import read_metrics
 from flower_grid import tiny_config
+from small_runs import read_lines
 
 pytestmark = [pytest.mark.deployment, pytest.mark.slow]
 BHERD = str(Path(sys.executable).with_name("bherd"))
@@ -141,7 +141,7 @@ def test_the_steps_of_the_page(sites: list[Site], tmp_path: Path) -> None:
     done = site.call("server/run.sh")
     assert done.returncode == 0, done.stdout + done.stderr + site.log.read_text()[-3000:]
     assert "complete: 2 rounds" in done.stdout
-    assert len(read_metrics(site.out / "server" / "run")) == 2
+    assert len(read_lines(site.out / "server" / "run")) == 2
     assert listening(site) == {("127.0.0.1", site.port), ("127.0.0.1", 9094), ("127.0.0.1", 9095)}
     assert not (site.out / "server" / "keys" / "client-0").exists()
     finished = site.call("server/run.sh")

@@ -22,7 +22,7 @@ from bherd.engines.trial import Trial, try_out
 from bherd.errors import InputError
 from bherd.generators import Repeatable, Watch, preserved, seeded
 from bherd.runs import directory as names
-from bherd.runs.execute import resume, run
+from bherd.runs.life import resume, run
 from bherd.tasks.flat import ravel
 from bherd.tasks.models import build_model
 from bherd.tasks.task import Task

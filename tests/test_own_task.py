@@ -15,8 +15,8 @@ from bherd.cli import main
 from bherd.errors import InputError
 from bherd.report.listing import list_runs
 from bherd.report.payload import assemble
-from bherd.report.records import read_run
-from bherd.runs.execute import resume, start
+from bherd.runs.life import resume, run
+from bherd.runs.read import read_run
 from bherd.session import prepare
 from bherd.tasks.models import Model
 from bherd.tasks.task import Task
@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two seeds of a run on the same data, dealt differently."""
     where = tmp_path_factory.mktemp("own")
     for seed in range(2):
-        start(prepare(CONFIG.replace(seed=seed), task=regression(seed=seed)), where / f"seed-{seed}")
+        run(prepare(CONFIG.replace(seed=seed), task=regression(seed=seed)), where / f"seed-{seed}")
     return where
 
 
@@ -77,7 +77,7 @@ def test_the_configuration_tells_the_truth_about_the_task(folder: Path) -> None:
 
 def test_other_data_is_another_task(tmp_path: Path, folder: Path) -> None:
     task = regression()
-    start(prepare(CONFIG, task=task._replace(y_train=task.y_train + 1)), tmp_path / "run")
+    run(prepare(CONFIG, task=task._replace(y_train=task.y_train + 1)), tmp_path / "run")
     mine, other = (read_run(path).config.task.dataset for path in (folder / "seed-0", tmp_path / "run"))
     assert mine != other
 
@@ -107,20 +107,20 @@ def test_the_report_shows_no_labels_no_winner_and_no_command(folder: Path) -> No
     assert "own task " in what
     assert f"ends at {task.series[0].final_mean:.4g}" in who
     assert "bherd does not know whether more of it is better" in why
-    for run in payload.runs:
-        assert run.command is None
-        assert run.fairness is None
-        assert run.federation.labels is None
-        assert run.federation.sizes == list(SIZES)
-        assert "task of its own" in (run.federation.why_not or "")
+    for shown in payload.runs:
+        assert shown.command is None
+        assert shown.fairness is None
+        assert shown.federation.labels is None
+        assert shown.federation.sizes == list(SIZES)
+        assert "task of its own" in (shown.federation.why_not or "")
     assert "mnist" not in json.dumps([*task.headline, payload.title, payload.notes])
 
 
 def test_it_is_resumed_with_its_task_and_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    start(prepare(CONFIG, task=regression()), whole)
+    run(prepare(CONFIG, task=regression()), whole)
     with pytest.raises(KeyboardInterrupt):
-        start(prepare(CONFIG, task=regression()), stopped, stop_after(2))
+        run(prepare(CONFIG, task=regression()), stopped, stop_after(2))
     assert main(["resume", str(stopped)]) == 2
     error = capsys.readouterr().err
     assert "it is a run on own task " in error
@@ -141,7 +141,7 @@ def test_it_is_resumed_with_its_task_and_no_other(tmp_path: Path, capsys: pytest
 def test_a_run_on_a_named_dataset_takes_no_task(tmp_path: Path) -> None:
     config = bherd.Config().replace(rounds=2, checkpoint_every=1)
     with pytest.raises(KeyboardInterrupt):
-        start(prepare(config), tmp_path / "run", stop_after(1))
+        run(prepare(config), tmp_path / "run", stop_after(1))
     with pytest.raises(InputError, match=r"a run on mnist-mini\. It needs no task"):
         resume(tmp_path / "run", task=regression())
 
@@ -236,5 +236,5 @@ def test_bytes_have_a_fingerprint_too(tmp_path: Path) -> None:
 
     model = Model("bag", Bag(), False, _same, nn.functional.cross_entropy, hits)
     task = Task(model, x[:40], y[:40], x[40:], y[40:], np.arange(40), np.array([0, 15, 40]), 2)
-    start(prepare(CONFIG.replace(rounds=1, method="fedavg"), task=task), tmp_path / "run")
+    run(prepare(CONFIG.replace(rounds=1, method="fedavg"), task=task), tmp_path / "run")
     assert read_run(tmp_path / "run").config.task.dataset.startswith("own task ")

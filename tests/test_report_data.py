@@ -16,10 +16,11 @@ from bherd.report.find import find_runs
 from bherd.report.herd import read_ledger
 from bherd.report.listing import list_runs
 from bherd.report.payload import Payload, assemble
-from bherd.report.records import read_run
 from bherd.runs import directory as names
-from bherd.runs.execute import run
+from bherd.runs.life import run
+from bherd.runs.read import read_run
 from report_runs import BASE, comparison, made_up_run
+from small_runs import read_lines
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def payload_of(*paths: Path) -> Payload:
 def test_curves_are_the_metrics(runs: Path) -> None:
     path = runs / "fedavg" / "seed-1"
     (shown,) = payload_of(path).runs
-    lines = names.read_metrics(path)
+    lines = read_lines(path)
     assert shown.curve.round == [line["round"] for line in lines]
     assert shown.curve.test_accuracy == pytest.approx([line["test_accuracy"] for line in lines], rel=1e-5)
     assert shown.curve.uplink_bytes[-1] == sum(line["uplink_bytes"] for line in lines)
@@ -98,7 +99,7 @@ def test_kept_labels_are_those_of_the_kept_batches(runs: Path) -> None:
     assert shown.fairness is not None
     labels = bherd.tasks.datasets.load_dataset("mnist-mini").y_train
     ledger = pq.read_table(path / names.LEDGER).to_pandas()
-    partition = names.read_partition(path)
+    partition = read_run(path).partition()
     for client in shown.fairness.clients:
         rows = partition[client.client]
         mine = ledger[(ledger["client"] == client.client) & ledger["kept"]]
@@ -229,7 +230,7 @@ def test_a_folder_without_runs_is_one_clear_error(tmp_path: Path) -> None:
 def test_listing_shows_headlines_and_survives_damage(runs: Path, tmp_path: Path) -> None:
     lines = list_runs(runs)
     assert [line.status for line in lines] == ["complete"] * 6
-    last = names.read_metrics(Path(lines[0].run))[-1]
+    last = read_lines(Path(lines[0].run))[-1]
     assert lines[0].accuracy == last["test_accuracy"]
     path = made_up_run(tmp_path / "bad", BASE, rounds=2, steps=3)
     with (path / names.CONFIG).open("a") as config:
@@ -237,7 +238,7 @@ def test_listing_shows_headlines_and_survives_damage(runs: Path, tmp_path: Path)
     made_up_run(tmp_path / "good", BASE, rounds=2, steps=3)
     bad, good = list_runs(tmp_path)
     assert bad.problem is not None
-    assert "not valid TOML" in bad.problem
+    assert "config.toml is damaged" in bad.problem
     assert good.problem is None
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bherd.runs.directory import read_metrics
-from bherd.runs.execute import run
+from bherd.runs.life import run
 from report_runs import BASE, comparison
+from small_runs import read_lines
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -34,7 +34,7 @@ def test_querying(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     for block in found:
         exec(compile(block, "querying.md", "exec"), names)
     printed = capsys.readouterr().out
-    best = max(line["test_accuracy"] for line in read_metrics(Path("runs/mine")))
+    best = max(line["test_accuracy"] for line in read_lines(Path("runs/mine")))
     assert f"best accuracy: {best}" in printed
     everything = names["everything"]
     assert isinstance(everything, pd.DataFrame)
@@ -58,5 +58,5 @@ def test_tracking(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         exec(compile(block, "tracking.md", "exec"), names)
     assert Path("lab.db").exists()
     assert list(Path("events").glob("events.out.*"))
-    accuracy = read_metrics(Path("runs/said"))[-1]["test_accuracy"]
+    accuracy = read_lines(Path("runs/said"))[-1]["test_accuracy"]
     assert f"3 {accuracy}" in capsys.readouterr().out.splitlines()

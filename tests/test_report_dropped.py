@@ -9,8 +9,8 @@ import bherd
 from bherd.report.dropped import DRAWS, FEWEST_ROUNDS, Evidence, dropped
 from bherd.report.fairness import Fairness, LabelShelf, fairness
 from bherd.report.herd import read_ledger
-from bherd.report.records import read_run
-from bherd.runs.execute import run
+from bherd.runs.life import run
+from bherd.runs.read import read_run
 
 LABELS = np.random.default_rng(0).multinomial(10, [0.6, 0.3, 0.1], size=12)
 """The labels of twelve batches of ten samples."""

@@ -7,7 +7,7 @@ import pytest
 from bherd.report.command import command
 from bherd.report.find import find_runs
 from bherd.report.payload import Payload, assemble
-from bherd.report.records import read_run
+from bherd.runs.read import read_run
 from report_runs import BASE, made_up_run
 
 

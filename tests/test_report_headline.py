@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 import bherd
+from bherd.loop.seconds import Seconds
 from bherd.report.grouping import group
 from bherd.report.headline import headline
-from bherd.report.records import Curve, RunRecord, Split
+from bherd.runs.read import Line, Run
 
 CONFIG = bherd.Config().replace(rounds=10, model="svm")
 
@@ -22,30 +23,23 @@ def record(
     diverged_at: int | None = None,
     config: bherd.Config = CONFIG,
     **changes: Any,
-) -> RunRecord:
-    curve = Curve([10], [0.2], [0.3], [accuracy], [1.0], [100]) if accuracy is not None else Curve()
-    return RunRecord(
-        Path("run"),
-        config.replace(seed=seed, **changes),
-        "",
-        {},
-        status,
-        10,
-        diverged_at,
-        1.0,
-        None,
-        curve,
-        Split(1, 0, 0, 0),
-    )
+) -> Run:
+    """A run of ten rounds that was measured at its end, or diverged."""
+    train_loss, test_loss = (None, None) if accuracy is None else (0.2, 0.3)
+    seconds = Seconds(1.0, 0.0, 0.0, 0.0)
+    lines = [Line(10, train_loss, test_loss, accuracy, 5, 25, 50, 100, seconds)]
+    if diverged_at is not None:
+        lines.append(Line(diverged_at, None, None, None, 5, 25, 50, 100, seconds, diverged=True))
+    return Run(Path("run"), config.replace(seed=seed, **changes), "", {}, tuple(lines), {"status": status})
 
 
-def sentences(*runs: RunRecord) -> tuple[str, str]:
+def sentences(*runs: Run) -> tuple[str, str]:
     (task,) = group(runs).tasks
     what, *who = headline(task, runs)
     return what, " ".join(who)
 
 
-def seeds(accuracies: list[float], **changes: Any) -> list[RunRecord]:
+def seeds(accuracies: list[float], **changes: Any) -> list[Run]:
     return [record(value, seed=seed, **changes) for seed, value in enumerate(accuracies)]
 
 

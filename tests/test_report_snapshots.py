@@ -11,9 +11,9 @@ import torch
 import bherd
 from bherd.callbacks import Callback, run_with
 from bherd.runs import directory as names
-from bherd.runs.directory import read_metrics
-from bherd.runs.execute import resume, run
+from bherd.runs.life import resume, run
 from bherd.snapshots import due, take
+from small_runs import read_lines
 
 CONFIG = bherd.Config().replace(rounds=6, lr=1e-3, workers=1, batch_size=100)
 
@@ -131,7 +131,7 @@ def test_an_interrupted_run_ends_with_the_same_snapshots(tmp_path: Path) -> None
 
 
 def _untimed(directory: Path) -> list[dict[str, object]]:
-    return [{k: v for k, v in line.items() if k != "seconds"} for line in read_metrics(directory)]
+    return [{k: v for k, v in line.items() if k != "seconds"} for line in read_lines(directory)]
 
 
 def _digest(path: Path) -> str:

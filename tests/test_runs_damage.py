@@ -12,9 +12,10 @@ import pytest
 from bherd.config import Config
 from bherd.errors import DamagedFileError, InputError
 from bherd.runs import directory as names
-from bherd.runs import execute, seal
+from bherd.runs import life, seal
 from bherd.runs.checkpoint import load_checkpoint, save_checkpoint
-from bherd.runs.execute import resume, run
+from bherd.runs.life import resume, run
+from bherd.runs.read import read_config
 from small_runs import small_config, tree
 
 UNFINISHED = (
@@ -133,7 +134,7 @@ def test_every_single_byte_of_the_configuration_counts(
     directory = Path(shutil.copytree(stopped, tmp_path / "run"))
     path = directory / names.CONFIG
     content = path.read_bytes()
-    begun = names.read_config(stopped)
+    begun = read_config(stopped)
 
     class TakenUpError(Exception):
         pass
@@ -144,7 +145,7 @@ def test_every_single_byte_of_the_configuration_counts(
         assert config == begun.replace(workers=free[0], checkpoint_every=free[1])
         raise TakenUpError
 
-    monkeypatch.setattr(execute, "prepare", prepare)
+    monkeypatch.setattr(life, "prepare", prepare)
     refusals = 0
     for place in range(len(content)):
         path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
@@ -193,8 +194,8 @@ def test_a_setting_that_is_younger_than_the_run_counts_with_its_default(
     path.write_text(text.replace('\nstore = "auto"\n', "\n").replace("\nserver_lr = 1.0\n", "\n"))
     assert path.read_text() != text
     checkpoint = load_checkpoint(directory / names.CHECKPOINT)
-    del checkpoint.origin.config["run"]["store"]
-    del checkpoint.origin.config["method"]["server_lr"]
+    del checkpoint.header.origin.config["run"]["store"]
+    del checkpoint.header.origin.config["method"]["server_lr"]
     save_checkpoint(directory / names.CHECKPOINT, checkpoint)
     path.write_text(path.read_text().replace("[method]\n", "[method]\nserver_lr = 2.0\n"))
     assert "method.server_lr is 2.0 in config.toml, but the run began with 1.0" in refused(

@@ -14,21 +14,23 @@ from safetensors.torch import load_file
 
 from bherd.errors import DamagedFileError
 from bherd.runs import directory as names
-from bherd.runs import execute
-from bherd.runs.execute import resume, run
+from bherd.runs import life
+from bherd.runs.life import resume, run
+from bherd.runs.read import Run, read_config, read_run
 from bherd.runs.tables import CLIENTS_SCHEMA, LEDGER_SCHEMA
+from bherd.runs.verify import read_summary
 from bherd.session import prepare
-from small_runs import FINAL, small_config, stopped_run
+from small_runs import FINAL, read_lines, small_config, stopped_run
 
 
 def test_a_finished_run_has_these_files_and_no_others(tmp_path: Path) -> None:
     config = small_config(tmp_path)
     summary = run(config, tmp_path / "run")
     assert {path.name for path in (tmp_path / "run").iterdir()} == FINAL
-    assert summary == names.read_summary(tmp_path / "run")
+    assert summary == read_summary(tmp_path / "run")
     assert (summary["status"], summary["rounds_done"]) == ("complete", 3)
-    assert names.read_config(tmp_path / "run") == prepare(config).config
-    assert names.read_environment(tmp_path / "run")["torch"] == metadata.version("torch")
+    assert read_config(tmp_path / "run") == prepare(config).config
+    assert read_run(tmp_path / "run").environment["torch"] == metadata.version("torch")
 
 
 def test_the_files_read_with_pandas(tmp_path: Path) -> None:
@@ -63,7 +65,7 @@ def test_the_ledger_holds_the_selection_in_its_order(tmp_path: Path) -> None:
 
     config = small_config(tmp_path, "bherd-fedavg").replace(participation=2)
     run(config, tmp_path / "run")
-    ledger = names.read_ledger(tmp_path / "run").to_pandas()
+    ledger = read_run(tmp_path / "run").ledger().to_pandas()
     session = prepare(config)
     seen = 0
     with closing(session.engine()) as engine:
@@ -85,52 +87,52 @@ def test_partition_and_model(tmp_path: Path) -> None:
         assert stored.files == ["rows", "sizes"]
         assert sorted(stored["rows"].tolist()) == list(range(120))
     order = prepare(config).task.order
-    assert [rows.tolist() for rows in names.read_partition(directory)] == [rows.tolist() for rows in order]
+    assert [rows.tolist() for rows in read_run(directory).partition()] == [rows.tolist() for rows in order]
     model = load_file(directory / names.MODEL)
     assert {name: tuple(t.shape) for name, t in model.items()} == {"weight": (1, 10), "bias": (1,)}
 
 
 def test_an_unfinished_run_can_be_read(tmp_path: Path) -> None:
     directory = stopped_run(tmp_path)
-    assert names.read_clients(directory)["round"].to_pylist() == [1] * 4 + [2] * 4
-    assert names.read_clients(directory).schema == CLIENTS_SCHEMA
-    ledger = names.read_ledger(directory)
+    assert read_run(directory).clients()["round"].to_pylist() == [1] * 4 + [2] * 4
+    assert read_run(directory).clients().schema == CLIENTS_SCHEMA
+    ledger = read_run(directory).ledger()
     whole = ledger.num_rows
     log = directory / names.LEDGER_LOG
     content = log.read_bytes()
     log.write_bytes(content + content[-300:-100])  # a kill in the middle of the next piece
     with (directory / names.METRICS).open("ab") as file:
         file.write(b'{"round": 3, "tra')
-    assert names.read_ledger(directory).num_rows == whole
-    assert len(names.read_metrics(directory)) == 2
+    assert read_run(directory).ledger().num_rows == whole
+    assert len(read_lines(directory)) == 2
     resume(directory)
-    assert names.read_ledger(directory).slice(0, whole) == ledger
-    assert names.read_ledger(directory).num_rows == whole * 3 // 2
+    assert read_run(directory).ledger().slice(0, whole) == ledger
+    assert read_run(directory).ledger().num_rows == whole * 3 // 2
 
 
 def test_damage_is_named_by_the_readers_too(tmp_path: Path) -> None:
     directory = stopped_run(tmp_path)
-    for log, read in ((names.CLIENTS_LOG, names.read_clients), (names.LEDGER_LOG, names.read_ledger)):
+    for log, read in ((names.CLIENTS_LOG, Run.clients), (names.LEDGER_LOG, Run.ledger)):
         content = (directory / log).read_bytes()
         (directory / log).write_bytes(content[:-1])
         with pytest.raises(DamagedFileError, match=log):
-            read(directory)
+            read(read_run(directory))
         (directory / log).write_bytes(content)
     resume(directory)
     path = directory / names.CLIENTS
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.raises(DamagedFileError, match=names.CLIENTS):
-        names.read_clients(directory)
+        read_run(directory).clients()
 
 
 def test_tables_without_rows(tmp_path: Path) -> None:
     """No ledger asked for, and a client that diverges before anything is kept."""
     run(small_config(tmp_path).replace(ledger=False), tmp_path / "without")
-    assert names.read_ledger(tmp_path / "without") == LEDGER_SCHEMA.empty_table()
+    assert read_run(tmp_path / "without").ledger() == LEDGER_SCHEMA.empty_table()
     summary = run(small_config(tmp_path).replace(lr=1e300, epochs=3.0), tmp_path / "diverged")
     assert (summary["status"], summary["diverged_at"]) == ("diverged", 1)
-    assert names.read_clients(tmp_path / "diverged") == CLIENTS_SCHEMA.empty_table()
-    assert names.read_metrics(tmp_path / "diverged")[0]["diverged"] is True
+    assert read_run(tmp_path / "diverged").clients() == CLIENTS_SCHEMA.empty_table()
+    assert read_lines(tmp_path / "diverged")[0]["diverged"] is True
     assert resume(tmp_path / "diverged") == summary
 
 
@@ -143,13 +145,13 @@ def test_a_divergence_that_was_killed_before_its_end(tmp_path: Path, monkeypatch
     def killed(*_: object) -> None:
         raise KilledError
 
-    monkeypatch.setattr(execute, "finish", killed)
+    monkeypatch.setattr(life, "finish", killed)
     with pytest.raises(KilledError):
         run(config, tmp_path / "run")
     monkeypatch.undo()
     summary = resume(tmp_path / "run")
     assert (summary["status"], summary["diverged_at"]) == ("diverged", 1)
-    assert len(names.read_metrics(tmp_path / "run")) == 1
+    assert len(read_lines(tmp_path / "run")) == 1
 
 
 def test_find_runs(tmp_path: Path) -> None:
@@ -170,7 +172,7 @@ def test_find_runs(tmp_path: Path) -> None:
 
 def test_nothing_slow_is_imported_before_it_is_needed() -> None:
     code = (
-        "import sys, bherd.runs.execute, bherd.simulation\n"
+        "import sys, bherd.runs.life, bherd.simulation\n"
         "print([n for n in ('pyarrow', 'pandas') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -182,7 +184,7 @@ def test_recording_does_not_import_pandas(tmp_path: Path) -> None:
     small_config(tmp_path)
     code = (
         "import sys\nfrom pathlib import Path\n"
-        "from small_runs import small_config\nfrom bherd.runs.execute import run\n"
+        "from small_runs import small_config\nfrom bherd.runs.life import run\n"
         "folder = Path(sys.argv[1])\nrun(small_config(folder), folder / 'run')\n"
         "print('pandas' in sys.modules)"
     )

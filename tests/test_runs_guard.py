@@ -14,7 +14,8 @@ from bherd.cli import main
 from bherd.errors import InputError
 from bherd.runs import directory as names
 from bherd.runs import files
-from bherd.runs.execute import resume, run
+from bherd.runs.life import resume, run
+from bherd.runs.read import read_run
 from small_runs import FINAL, contents, small_config, stop_after, stopped_run, tree
 
 
@@ -28,7 +29,7 @@ def test_changed_versions_are_one_warning(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(said) == 1
     assert f"torch {version} -> 99.1" in said[0]
     assert "\n" not in said[0]
-    assert names.read_environment(directory)["torch"] == version
+    assert read_run(directory).environment["torch"] == version
 
 
 def test_unchanged_versions_are_no_warning(tmp_path: Path) -> None:

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from bherd import rounds
-from bherd.runs import checkpoint, execute, recorder
+from bherd.runs import checkpoint, life, recorder
 from bherd.runs import directory as names
 from bherd.runs.checkpoint import load_checkpoint
-from bherd.runs.execute import resume, run
+from bherd.runs.life import resume, run
 from bherd.runs.stopping import Stop, Stopped, hold_signals
-from small_runs import contents, small_config
+from bherd.runs.verify import read_summary
+from small_runs import contents, read_lines, small_config
 
 BOTH = (signal.SIGINT, signal.SIGTERM)
 
@@ -66,12 +67,12 @@ def test_a_signal_while_clients_train(
             os.kill(os.getpid(), number)
         saved(*args)
 
-    monkeypatch.setattr(execute, "run_rounds", disturbed)
+    monkeypatch.setattr(life, "run_rounds", disturbed)
     monkeypatch.setattr(recorder, "save_checkpoint", save)
     with pytest.raises(Stopped) as stopped:
         run(config, tmp_path / "run")
     assert stopped.value.number == number
-    summary = names.read_summary(tmp_path / "run")
+    summary = read_summary(tmp_path / "run")
     assert summary is not None
     assert (summary["status"], summary["rounds_done"]) == ("interrupted", 2)
     assert load_checkpoint(tmp_path / "run" / names.CHECKPOINT).state.round == 2
@@ -87,7 +88,7 @@ def test_a_signal_while_a_round_is_recorded(tmp_path: Path, expected: dict[str, 
 
     with pytest.raises(KeyboardInterrupt):
         run(small_config(tmp_path), tmp_path / "run", on_round)
-    assert [line["round"] for line in names.read_metrics(tmp_path / "run")] == [1]
+    assert [line["round"] for line in read_lines(tmp_path / "run")] == [1]
     resume(tmp_path / "run")
     assert contents(tmp_path / "run") == expected
 
@@ -144,7 +145,7 @@ def test_a_stop_in_the_first_round_can_be_taken_up(
         signal.raise_signal(signal.SIGINT)
         yield from ()
 
-    monkeypatch.setattr(execute, "run_rounds", at_once)
+    monkeypatch.setattr(life, "run_rounds", at_once)
     with pytest.raises(Stopped):
         run(small_config(tmp_path), tmp_path / "run")
     monkeypatch.undo()

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 import bherd
 from bherd import Config
 from bherd.runs.directory import MODEL
-from bherd.runs.execute import start
+from bherd.runs.life import run
 from bherd.session import prepare
 from bherd.tasks.flat import ravel, ravel_buffers
 from bherd.tasks.models import build_model
@@ -96,7 +96,7 @@ def test_tied_frozen_and_extra_state_load_strictly(tmp_path: Path) -> None:
     module = Tied()
     module.load_state_dict(result.model, strict=True)
     assert accuracy(module, task) == result.accuracy
-    start(prepare(CONFIG, task=task), tmp_path / "run")
+    run(prepare(CONFIG, task=task), tmp_path / "run")
     saved = load_file(tmp_path / "run" / MODEL)
     assert saved.keys() == result.model.keys() - {"_extra_state"}
     assert all(torch.equal(value, result.model[name]) for name, value in saved.items())

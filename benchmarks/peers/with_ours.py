@@ -9,7 +9,7 @@ from benchmarks.peers.handout import Clock, report
 from benchmarks.peers.workloads import WORKLOADS, session
 from bherd import simulate
 from bherd.rounds import Round
-from bherd.runs.execute import start
+from bherd.runs.life import run
 from bherd.session import Session
 
 
@@ -29,7 +29,7 @@ def into_directory(own: Session, clock: Clock) -> None:
         clock.round_over(line["test_accuracy"])
 
     with tempfile.TemporaryDirectory() as folder:
-        start(own, Path(folder) / "run", over)
+        run(own, Path(folder) / "run", over)
 
 
 def main(path: str, method: str, where: str) -> None:

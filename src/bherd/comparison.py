@@ -1,17 +1,16 @@
 """Methods side by side: the same task and seeds, and what can honestly be said of the difference."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bherd.conclusion import Contender, Role, role_of
 from bherd.config import Config, MethodConfig, from_dict, to_dict
 from bherd.errors import InputError
 from bherd.jobs import Job
 from bherd.labels import folder_name, method_label
-from bherd.runs.directory import read_metrics, read_summary
+from bherd.runs.read import Run, read_run
 from bherd.statistics import Interval, Reach, common_target, interval, reach, rounds_to
 
 METHOD_SETTINGS = [one.name for one in MethodConfig.SETTINGS if one.name != "name"]
@@ -109,33 +108,21 @@ def collect(jobs: Sequence[Job]) -> list[Row]:
 
 def _row(jobs: Sequence[Job]) -> Row:
     config = jobs[0].config
-    lengths = [step_length(read_summary(job.directory)) for job in jobs]
-    known = [length for length in lengths if length is not None]
+    runs = [read_run(job.directory) for job in jobs]
+    known = [run.step_length for run in runs if run.step_length is not None]
     role = role_of(config, interval(known).mean) if known else None
-    return Row(method_label(config), [_curve(job) for job in jobs], role)
+    return Row(method_label(config), [_curve(run) for run in runs], role)
 
 
-def step_length(summary: Mapping[str, Any] | None) -> float | None:
-    """The length of a run's step beside FedAvg's, as its summary has it."""
-    step = (summary or {}).get("step")
-    return float(step["length"]) if step else None
-
-
-def _curve(job: Job) -> Curve:
-    lines = read_metrics(job.directory)
-    clock, seconds = 0.0, []
-    for line in lines:
-        clock += sum(line["seconds"].values())
-        seconds.append(clock)
-    evaluated = [(line, s) for line, s in zip(lines, seconds, strict=True) if line["test_loss"] is not None]
-    diverged: list[Any] = [line["round"] for line in lines if line.get("diverged")]
+def _curve(run: Run) -> Curve:
+    points = run.points
     return Curve(
-        job.config.run.seed,
-        [line["round"] for line, _ in evaluated],
-        [line["train_loss"] for line, _ in evaluated],
-        [line["test_accuracy"] for line, _ in evaluated],
-        [s for _, s in evaluated],
-        diverged[0] if diverged else None,
+        run.config.run.seed,
+        [point.line.round for point in points],
+        [point.line.train_loss for point in points],
+        [point.line.test_accuracy for point in points if point.line.test_accuracy is not None],
+        [point.seconds for point in points],
+        run.diverged_at,
     )
 
 

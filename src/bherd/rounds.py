@@ -11,21 +11,12 @@ import torch
 
 from bherd.client import DivergedError, Outcome
 from bherd.engines.base import Engine, Evaluation, State
+from bherd.loop.seconds import Seconds
 from bherd.method import Indices, Method, aggregate, combine_buffers
 from bherd.selectors.share import decimal
 from bherd.streams import stream
 from bherd.tasks.flat import ravel, ravel_buffers
 from bherd.tasks.task import Task
-
-
-@dataclass(frozen=True)
-class Seconds:
-    """Where a round's time went, on the clock."""
-
-    local: float
-    select: float
-    aggregate: float
-    evaluate: float
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from bherd.errors import InputError
 _LARGEST = 1 << 20
 
 
-def parse_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as plain tables; a file that cannot be read or parsed is one clear error."""
+def parse_toml(path: Path, content: bytes | None = None) -> dict[str, Any]:
+    """A TOML file, or its bytes if they were read already, as plain tables."""
     try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST + 1)
+        if content is None:
+            with path.open("rb") as file:
+                content = file.read(_LARGEST + 1)
         if len(content) > _LARGEST:
             raise InputError(f"{path} is larger than 1 MiB: must be a file of settings. Check its name.")
         return tomllib.loads(content.decode())

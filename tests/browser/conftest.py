@@ -10,7 +10,7 @@ import torch
 
 import bherd.client
 from bherd.report import build
-from bherd.runs.execute import run
+from bherd.runs.life import run
 from bherd.snapshots import Snapshot, take
 from browser.pages import Open, Opened, Reported
 from report_runs import BASE, comparison

@@ -10,7 +10,7 @@ import pytest
 
 from bherd.report import build
 from bherd.runs.directory import SNAPSHOTS
-from bherd.runs.execute import run
+from bherd.runs.life import run
 from browser.pages import Open
 from report_runs import BASE, made_up_run
 

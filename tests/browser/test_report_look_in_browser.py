@@ -10,12 +10,13 @@ import pytest
 
 from bherd.report import build
 from bherd.runs import directory as names
-from bherd.runs.execute import run
+from bherd.runs.life import run
 from bherd.selectors.herding import herd
 from bherd.snapshots import take
 from bherd.statistics import geometric_interval, interval
 from browser.pages import Open, Reported
 from report_runs import BASE, made_up_run
+from small_runs import read_lines
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -48,7 +49,7 @@ def metrics(reported: Reported, key: str, at: int) -> dict[str, list[float]]:
     """A value of one evaluated round, for each seed, by the method's label."""
     folders = {"fedavg": "fedavg", "bherd-fedavg alpha=0.5": "bherd-fedavg_alpha0.5"}
     return {
-        label: [names.read_metrics(reported.runs / folder / f"seed-{seed}")[at][key] for seed in (0, 1)]
+        label: [read_lines(reported.runs / folder / f"seed-{seed}")[at][key] for seed in (0, 1)]
         for label, folder in folders.items()
     }
 
@@ -137,7 +138,7 @@ def test_a_wide_band_does_not_flatten_the_curves(open_page: Open, tmp_path: Path
     """Two seeds that lie apart have a very wide interval: it is cut at the chart's edge."""
     for seed in (0, 1):
         path = made_up_run(tmp_path / f"{seed}", BASE.replace(seed=seed), rounds=12, steps=4)
-        lines = names.read_metrics(path)
+        lines = read_lines(path)
         for line in lines:
             line["test_accuracy"] += 0.1 * seed
         (path / names.METRICS).write_text("".join(json.dumps(line) + "\n" for line in lines))

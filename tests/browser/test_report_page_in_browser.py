@@ -14,6 +14,7 @@ from bherd.runs import directory as names
 from bherd.selectors.herding import herd
 from bherd.snapshots import take
 from browser.pages import Open, Opened, Reported
+from small_runs import read_lines
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SCAFFOLD = "bherd-scaffold alpha=0.4"
@@ -129,7 +130,7 @@ def test_the_table_follows_the_target(open_page: Open, reported: Reported) -> No
     opened = open_page(reported.page)
     folders = {"fedavg": "fedavg", "bherd-fedavg alpha=0.5": "bherd-fedavg_alpha0.5"}
     curves = {
-        label: [names.read_metrics(reported.runs / folder / f"seed-{seed}") for seed in (0, 1)]
+        label: [read_lines(reported.runs / folder / f"seed-{seed}") for seed in (0, 1)]
         for label, folder in folders.items()
     }
     for target in (20.0, 60.0, 75.5, 100.0):
@@ -170,7 +171,7 @@ def test_charts_are_saved_as_svg_png_and_csv(open_page: Open, reported: Reported
         assert len(np.unique(np.asarray(image.convert("RGB")).reshape(-1, 3), axis=0)) > 20
     with saved["CSV"].open(newline="") as file:
         rows = list(csv.DictReader(file))
-    lines = names.read_metrics(reported.runs / "fedavg" / "seed-1")
+    lines = read_lines(reported.runs / "fedavg" / "seed-1")
     mine = [row for row in rows if row["method"] == "fedavg" and row["seed"] == "1"]
     assert [int(row["round"]) for row in mine] == [line["round"] for line in lines]
     assert [float(row["train_loss"]) for row in mine] == pytest.approx(
@@ -238,7 +239,7 @@ def test_pointing_at_a_chart_shows_the_values(open_page: Open, reported: Reporte
     assert box is not None
     opened.page.mouse.move(box["x"] + box["width"] - 13, box["y"] + box["height"] / 2)
     tip = opened.page.locator("#accuracy-chart .tip").inner_text()
-    final = names.read_metrics(reported.runs / "a-scaffold" / "seed-0")[-1]["test_accuracy"]
+    final = read_lines(reported.runs / "a-scaffold" / "seed-0")[-1]["test_accuracy"]
     assert "Round 12" in tip
     assert f"{100 * final:.2f}%" in tip
 

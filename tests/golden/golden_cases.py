@@ -20,7 +20,9 @@ from safetensors.torch import load_file
 from bherd.config import Config
 from bherd.names import METHOD_NAMES
 from bherd.runs import directory as names
-from bherd.runs.execute import resume, run
+from bherd.runs.life import resume, run
+from bherd.runs.read import read_run
+from small_runs import read_lines
 
 VALUES = Path(__file__).with_name("values.json")
 ENGINES = ("reference", "simulate")
@@ -111,9 +113,9 @@ def result_of(case: Case, data: Path, directory: Path, *, stop_after: int | None
     params = torch.cat([model[name].reshape(-1) for name in sorted(model)])
     metrics = [
         {name: line[name] for name in ("round", "train_loss", "test_loss", "test_accuracy")}
-        for line in names.read_metrics(directory)
+        for line in read_lines(directory)
     ]
-    clients = names.read_clients(directory)
+    clients = read_run(directory).clients()
     return {
         "metrics": metrics,
         "kept": kept_by_round(directory),
@@ -128,7 +130,7 @@ def result_of(case: Case, data: Path, directory: Path, *, stop_after: int | None
 def kept_by_round(directory: Path) -> list[str]:
     """'round/client: steps in the order of their selection', from the ledger."""
     chosen: dict[tuple[int, int], dict[int, int]] = {}
-    for row in names.read_ledger(directory).to_pylist():
+    for row in read_run(directory).ledger().to_pylist():
         ranks = chosen.setdefault((row["round"], row["client"]), {})
         if row["rank"] is not None:
             ranks[row["rank"]] = row["step"]

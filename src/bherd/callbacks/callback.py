@@ -71,17 +71,17 @@ def following(
 
 
 def run_with(config: Config, directory: Path, callbacks: Sequence[Callback]) -> Summary:
-    """`bherd.runs.execute.run`, with callbacks."""
-    from bherd.runs.execute import run
+    """`bherd.runs.life.run`, with callbacks."""
+    from bherd.runs.life import run
 
     with following(callbacks, config, directory) as (on_round, keep):
         return keep(run(config, directory, on_round))
 
 
 def resume_with(directory: Path, callbacks: Sequence[Callback]) -> Summary:
-    """`bherd.runs.execute.resume`, with callbacks; rounds of an earlier sitting are not told again."""
-    from bherd.runs.directory import read_config
-    from bherd.runs.execute import resume
+    """`bherd.runs.life.resume`, with callbacks; rounds of an earlier sitting are not told again."""
+    from bherd.runs.life import resume
+    from bherd.runs.read import read_config
 
     with following(callbacks, read_config(directory), directory) as (on_round, keep):
         return keep(resume(directory, on_round))

@@ -125,7 +125,7 @@ def _up(args: argparse.Namespace) -> int:
     _need_flower()
     from bherd.federation.plan import Plan
     from bherd.flower.settings import check_config
-    from bherd.runs.execute import check_new
+    from bherd.runs.new import check_new
     from bherd.session import prepare, resolve
 
     rules = _rules(args)
@@ -141,11 +141,12 @@ def _up(args: argparse.Namespace) -> int:
 def _resume(args: argparse.Namespace) -> int:
     _need_flower()
     from bherd.federation.plan import read_plan
-    from bherd.runs.directory import read_summary
+    from bherd.runs.directory import ENDED
+    from bherd.runs.verify import read_summary
 
     plan = read_plan(args.directory.absolute(), _port(args))
     summary = read_summary(plan.directory)
-    if summary is not None and summary["status"] != "interrupted":
+    if summary is not None and summary["status"] in ENDED:
         return _end(summary, plan.directory, args)
     return _keep_up(plan, args)
 

@@ -25,8 +25,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from bherd.runs.directory import read_config
-    from bherd.runs.execute import resume
+    from bherd.runs.life import resume
+    from bherd.runs.read import read_config
 
     config = read_config(args.directory)
     return follow(

@@ -60,14 +60,15 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     config = config_from(args)
     out = args.out or default_directory(config)
-    from bherd.runs.execute import check_new, start
+    from bherd.runs.life import run
+    from bherd.runs.new import check_new
     from bherd.session import prepare
 
     check_new(out)
     session = prepare(config)
     step = session.step()
     notes = [note for note in (session.reading, None if step is None else step.note) if note is not None]
-    return follow(session.config, out, args, lambda on_round: start(session, out, on_round), notes=notes)
+    return follow(session.config, out, args, lambda on_round: run(session, out, on_round), notes=notes)
 
 
 def follow(

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from bherd.experiments import statistics, tables
 from bherd.experiments.grid import CASES, Case, Curve, at_defaults, make_curve
 from bherd.experiments.scales import Scale
 from bherd.experiments.statistics import Floats
 from bherd.experiments.tables import Column, ConcentrationRow, ConfigurationRow, RunRow
-from bherd.runs import directory as names
-from bherd.runs.directory import read_metrics, read_summary
+from bherd.runs import read
+from bherd.runs.directory import is_run
 
 TARGET_BELOW = 0.005
 """The target is the baseline FedAvg's mean final accuracy less half a percentage point."""
@@ -39,15 +38,13 @@ def run_directory(work: Path, curve: Curve, seed: int) -> Path:
 
 def read_run(directory: Path, seed: int) -> Run | None:
     """A finished run, or None."""
-    summary = read_summary(directory)
-    if summary is None or summary["status"] not in ("complete", "diverged"):
+    if not is_run(directory) or not (found := read.read_run(directory)).ended:
         return None
-    lines = [line for line in read_metrics(directory) if line["train_loss"] is not None]
+    lines = [line for line in found.lines if line.train_loss is not None]
     columns = np.array(
-        [(line["round"], line["train_loss"], line["test_accuracy"]) for line in lines], dtype=np.float64
+        [(line.round, line.train_loss, line.test_accuracy) for line in lines], dtype=np.float64
     ).reshape(-1, 3)
-    diverged_at = int(summary["diverged_at"] or 0)
-    return Run(seed, directory, columns[:, 0], columns[:, 1], columns[:, 2], diverged_at)
+    return Run(seed, directory, columns[:, 0], columns[:, 1], columns[:, 2], found.diverged_at or 0)
 
 
 def collect(scale: Scale, curves: Sequence[Curve], seeds: int | None, work: Path, out: Path) -> None:
@@ -172,9 +169,9 @@ def shown_in_4d(scale: Scale, curve: Curve) -> bool:
 
 def distance_columns(key: str, runs: list[Run]) -> list[dict[str, Column]]:
     """The distance of the kept mean from the mean, client by client and round by round."""
-    read = [pq.read_table(run.directory / names.CLIENTS, columns=["client", "distance"]) for run in runs]
-    clients = [table["client"].to_numpy() for table in read]
-    values = [table["distance"].to_numpy() for table in read]
+    tables_of = [read.read_run(run.directory).clients() for run in runs]
+    clients = [table["client"].to_numpy() for table in tables_of]
+    values = [table["distance"].to_numpy() for table in tables_of]
     parts = []
     for client in np.unique(clients[0]):
         series = [value[own == client] for value, own in zip(values, clients, strict=True)]
@@ -195,7 +192,7 @@ def distance_columns(key: str, runs: list[Run]) -> list[dict[str, Column]]:
 
 def kept_share(directory: Path) -> list[Floats]:
     """For each client, which steps were kept: an array of zeros and ones, of shape (rounds, steps)."""
-    table = pq.read_table(directory / names.LEDGER, columns=["client", "step", "kept"])
+    table = read.read_run(directory).ledger()
     client, step = table["client"].to_numpy(), table["step"].to_numpy()
     kept = table["kept"].to_numpy().astype(np.float64)
     shares = []

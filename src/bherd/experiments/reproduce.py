@@ -26,8 +26,8 @@ from bherd.experiments.tables import ComparisonRow, TheoremRow
 from bherd.experiments.theorem import check_theorem
 from bherd.processes import in_processes
 from bherd.report import build
-from bherd.runs.directory import read_summary
 from bherd.runs.files import locked
+from bherd.runs.verify import read_summary
 
 ENGINES = ("processes", "ray")
 THEOREM_NAME = "theorem"

@@ -15,8 +15,7 @@ from bherd.config import Config
 from bherd.errors import BherdError
 from bherd.processes import in_processes
 from bherd.runs import directory as names
-
-FINISHED = ("complete", "diverged")
+from bherd.runs.verify import has_ended
 
 
 @dataclass(frozen=True)
@@ -42,21 +41,20 @@ OnEnd = Callable[[Ended], None]
 
 def is_finished(directory: Path) -> bool:
     """Whether the run in a directory has come to its end, by completing or by diverging."""
-    summary = names.read_summary(directory)
-    return summary is not None and summary["status"] in FINISHED
+    return has_ended(directory)
 
 
 def perform(job: Job) -> Ended:
     """Start or continue one run. What goes wrong inside is reported, not raised."""
-    from bherd.runs import execute
+    from bherd.runs import life
 
     try:
         if (job.directory / names.CHECKPOINT).exists():
-            summary = execute.resume(job.directory, workers=1)
+            summary = life.resume(job.directory, workers=1)
         else:
             # What a kill leaves before the first checkpoint is not worth keeping.
             shutil.rmtree(job.directory, ignore_errors=True)
-            summary = execute.run(job.config, job.directory)
+            summary = life.run(job.config, job.directory)
     except (BherdError, OSError, MemoryError) as error:
         return Ended(job, 0.0, f"{type(error).__name__}: {error}")
     return Ended(job, float(summary["seconds"]))

@@ -11,7 +11,8 @@ from typing import Any
 from bherd.federation.plan import CONNECTION, program
 from bherd.flower.roster import FederationError
 from bherd.flower.server_app import OUTCOME
-from bherd.runs import directory as names
+from bherd.runs.read import lines_so_far
+from bherd.runs.verify import read_summary
 
 OnRound = Callable[[dict[str, Any]], None]
 
@@ -82,15 +83,15 @@ def follow(
     Raises:
         FederationError: the run has failed; the message is the ServerApp's own where it left one.
     """
-    shown = len(names.read_metrics(directory))
+    shown = len(lines_so_far(directory))
     next_status = time.monotonic() + _STATUS_EVERY
     ended = None
     while True:
-        for line in names.read_metrics(directory)[shown:]:
+        for line in lines_so_far(directory)[shown:]:
             shown += 1
-            on_round(line)
-        summary = names.read_summary(directory)
-        if summary is not None and summary["status"] != "interrupted":
+            on_round(line.plain())
+        summary = read_summary(directory)
+        if summary is not None and summary["status"] in ENDED:
             return summary
         outcome = outcome_file(directory)
         if outcome.exists():
@@ -107,4 +108,4 @@ def follow(
 
 def outcome_file(directory: Path) -> Path:
     """Where the ServerApp writes why it failed."""
-    return directory / names.FEDERATION / OUTCOME
+    return directory / FEDERATION / OUTCOME

@@ -12,7 +12,8 @@ from bherd.federation.follow import OnRound, command, follow, outcome_file, stat
 from bherd.federation.plan import environment, read_app, register_command, write_connection
 from bherd.federation.several import RUN, SERVER_FILE
 from bherd.flower.roster import FederationError
-from bherd.runs.directory import read_summary
+from bherd.runs.directory import ENDED
+from bherd.runs.verify import read_summary
 from bherd.session import prepare
 from bherd.toml import parse_toml
 
@@ -47,7 +48,7 @@ def run(folder: Path, config: Config, say: Say, on_round: OnRound) -> dict[str, 
     """
     directory = folder / RUN
     summary = read_summary(directory)
-    if summary is not None and summary["status"] != "interrupted":
+    if summary is not None and summary["status"] in ENDED:
         return summary
     prepare(config)
     variables = _connect(folder)

@@ -10,16 +10,16 @@ from flwr.app import Context
 from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
-from bherd.config import Config, difference
+from bherd.config import Config
 from bherd.engines import Engine
 from bherd.errors import BherdError, DamagedFileError, InputError
 from bherd.flower.engine import FlowerEngine, new_name
 from bherd.flower.gate import Rejection
 from bherd.flower.settings import Rules, check_config, read_run_config
 from bherd.runs import directory as names
-from bherd.runs.execute import resume, start
 from bherd.runs.files import make_directory, write_atomically
-from bherd.session import Session, prepare, resolve
+from bherd.runs.life import check_same, resume, run
+from bherd.session import Session, prepare
 
 NAME = "federation.json"
 REJECTIONS = "rejections.jsonl"
@@ -78,19 +78,9 @@ def run_federation(
         step = session.step()
         if step is not None and step.note is not None:
             log(WARNING, "%s", step.note)
-        return start(session, directory, say, make_engine=engine)
-    _check_same(config, directory)
+        return run(session, directory, say, make_engine=engine)
+    check_same(config, directory)
     return resume(directory, say, make_engine=engine)
-
-
-def _check_same(config: Config, directory: Path) -> None:
-    """Refuse to continue a run with other settings: the clients train with what this run is given."""
-    other = difference(names.read_config(directory), resolve(config))
-    if other is not None:
-        raise InputError(
-            f"{directory} holds a run with other settings ({other}); put it back, or choose another "
-            "federation.out"
-        )
 
 
 def federation_name(directory: Path) -> str:

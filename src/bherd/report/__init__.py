@@ -16,7 +16,7 @@ def build(paths: Sequence[Path], output: Path, title: str | None = None) -> Path
     from bherd.report.find import find_runs
     from bherd.report.page import write_page
     from bherd.report.payload import assemble
-    from bherd.report.records import read_run
+    from bherd.runs.read import read_run
 
     directories = find_runs(paths)
     runs = [read_run(directory) for directory in directories]

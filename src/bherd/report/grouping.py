@@ -7,7 +7,7 @@ from bherd.config import Config, all_settings, find_setting
 from bherd.labels import method_label, number
 from bherd.methods import by_name
 from bherd.names import is_own_task
-from bherd.report.records import RunRecord
+from bherd.runs.read import Run
 
 _SHOWN_ELSEWHERE = {"reshuffle", "seed", "dtype", "eval_every", "eval_train", "snapshot_every", "ledger"}
 """In a series' own words, in its runs, in the task's label; or what is recorded and no more."""
@@ -46,7 +46,7 @@ class Grouping:
     """Runs with the same task, series and seed as an earlier one."""
 
 
-def group(runs: Sequence[RunRecord]) -> Grouping:
+def group(runs: Sequence[Run]) -> Grouping:
     """Tasks and series, in the order in which they first appear."""
     keys = list(dict.fromkeys(_task(run.config) for run in runs if not _centralized(run)))
     keys = keys or list(dict.fromkeys(_task(run.config) for run in runs))
@@ -58,7 +58,7 @@ def group(runs: Sequence[RunRecord]) -> Grouping:
     return Grouping(tasks, sorted(repeated))
 
 
-def _task_group(runs: Sequence[RunRecord], members: list[int], label: str, repeated: set[int]) -> TaskGroup:
+def _task_group(runs: Sequence[Run], members: list[int], label: str, repeated: set[int]) -> TaskGroup:
     varying = [name for name in _SETTINGS if len({_shown(name, runs[i]) for i in members}) > 1]
     mixed = len({bool(runs[i].config.train.reshuffle) for i in members}) > 1
     found: dict[str, dict[int, int]] = {}
@@ -72,7 +72,7 @@ def _task_group(runs: Sequence[RunRecord], members: list[int], label: str, repea
     return TaskGroup(label, own, central, series)
 
 
-def _series_label(run: RunRecord, varying: list[str], mixed: bool) -> str:
+def _series_label(run: Run, varying: list[str], mixed: bool) -> str:
     """The method, what it does against its habit where others do not, and the settings that vary."""
     parts = [method_label(run.config)]
     method = run.config.method
@@ -83,13 +83,13 @@ def _series_label(run: RunRecord, varying: list[str], mixed: bool) -> str:
     return ", ".join(parts)
 
 
-def _shown(name: str, run: RunRecord) -> str:
+def _shown(name: str, run: Run) -> str:
     value = getattr(getattr(run.config, find_setting(name).table), name)
     exact = name == "participation"  # 1 is one client, 1.0 is everybody
     return number(value) if isinstance(value, float) and not exact else str(value)
 
 
-def _centralized(run: RunRecord) -> bool:
+def _centralized(run: Run) -> bool:
     return run.config.method.name == "centralized"
 
 
@@ -101,7 +101,7 @@ def _task(config: Config) -> _TaskKey:
     return task.dataset, str(task.model), task.partition, task.clients, config.run.dtype
 
 
-def _belongs(run: RunRecord, key: _TaskKey) -> bool:
+def _belongs(run: Run, key: _TaskKey) -> bool:
     """Whether a run is part of a task; centralized training belongs to every partition of its data."""
     own = _task(run.config)
     if _centralized(run):

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from bherd.conclusion import Contender, conclude, role_of
 from bherd.report.grouping import Series, TaskGroup
-from bherd.report.records import RunRecord
+from bherd.runs.read import Run
 from bherd.statistics import interval
 
 
-def headline(task: TaskGroup, runs: Sequence[RunRecord]) -> list[str]:
+def headline(task: TaskGroup, runs: Sequence[Run]) -> list[str]:
     """The sentences of one task: first what was run, then who ends highest, then the rest.
 
     Who is ahead is said of accuracies alone, and not of a task's own metric.
@@ -27,7 +27,7 @@ def _own_metric(contenders: Sequence[Contender]) -> list[str]:
     return [f"{', '.join(ends)}.", *said] if ends else said
 
 
-def _what(task: TaskGroup, runs: Sequence[RunRecord]) -> str:
+def _what(task: TaskGroup, runs: Sequence[Run]) -> str:
     counts = [len(series.runs) for series in task.series]
     rounds = sorted({runs[i].config.train.rounds for series in task.series for i in series.runs})
     length = f"{rounds[0]} rounds" if len(rounds) == 1 else f"{rounds[0]} to {rounds[-1]} rounds"
@@ -45,7 +45,7 @@ def _seeds(count: int) -> str:
     return "one seed" if count == 1 else f"{count} seeds"
 
 
-def _contender(series: Series, runs: Sequence[RunRecord]) -> Contender:
+def _contender(series: Series, runs: Sequence[Run]) -> Contender:
     mine = [runs[i] for i in series.runs]
     finals = {run.config.run.seed: final for run in mine if (final := final_of(run)) is not None}
     lengths = [run.step_length for run in mine if run.step_length is not None]
@@ -53,7 +53,7 @@ def _contender(series: Series, runs: Sequence[RunRecord]) -> Contender:
     return Contender(series.label, finals, len(mine), role)
 
 
-def final_of(run: RunRecord) -> float | None:
+def final_of(run: Run) -> float | None:
     """Final accuracy of a run that came to its end, minus infinity if it diverged; None if unfinished."""
     if run.diverged_at is not None:
         return -math.inf

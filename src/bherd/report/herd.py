@@ -7,8 +7,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bherd.method import Indices
-from bherd.report.records import RunRecord, column
+from bherd.report.records import column
 from bherd.report.thin import encode, short, spread
+from bherd.runs.read import Run
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Ledger:
         return table
 
 
-def read_ledger(run: RunRecord) -> Ledger | None:
+def read_ledger(run: Run) -> Ledger | None:
     """The run's ledger; None where it was switched off or nothing is written yet."""
     table = run.ledger()
     return Ledger(table) if table.num_rows else None
@@ -108,7 +109,7 @@ def heat_maps(ledger: Ledger, clients: Indices, everybody: int, budget: int) -> 
     return Herd(rounds.tolist(), len(ledger.rounds), width, len(ledger.clients), cells, absent)
 
 
-def distances(run: RunRecord, points: int) -> Distance:
+def distances(run: Run, points: int) -> Distance:
     """The distance of each round; thinned like the curves. Where nothing was left out, chance has none."""
     table = run.clients()
     number, distance, chance = (column(table, name) for name in ("round", "distance", "random_distance"))

@@ -7,7 +7,7 @@ from bherd.errors import InputError
 from bherd.labels import method_label
 from bherd.names import is_own_task
 from bherd.report.find import runs_below
-from bherd.report.records import read_run
+from bherd.runs.read import read_run
 
 
 class Line(NamedTuple):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 
+from bherd.loop.seconds import Seconds
 from bherd.methods import by_name
 from bherd.report import thin
 from bherd.report.command import command
@@ -12,8 +13,9 @@ from bherd.report.fairness import Fairness, LabelShelf, fairness, fits, holdings
 from bherd.report.grouping import Series, TaskGroup, group
 from bherd.report.headline import headline
 from bherd.report.herd import Distance, Herd, distances, heat_maps, read_ledger
-from bherd.report.records import Curve, RunRecord, Split
+from bherd.report.records import Curve, curve_of, seconds_of
 from bherd.report.rounds_inside import Snapshots, snapshots
+from bherd.runs.read import Run
 from bherd.statistics import Interval, common_target, interval, quantile
 
 
@@ -28,7 +30,7 @@ class Federation:
 
 
 @dataclass(frozen=True)
-class Run:
+class RunView:
     name: str
     seed: int
     status: str
@@ -36,7 +38,7 @@ class Run:
     diverged_at: int | None
     seconds: float | None
     peak_memory_bytes: int | None
-    split: Split
+    split: Seconds
     curve: Curve
     distance: Distance
     keeps_everything: bool
@@ -79,13 +81,13 @@ class Payload:
     methods: list[str]
     """Every series' label once: its position gives its colour and dash."""
     tasks: list[Task]
-    runs: list[Run]
+    runs: list[RunView]
     notes: list[str]
     student: list[float | None]
     """Student's quantile of the 95% interval of a mean over n seeds, by n; none for fewer than two."""
 
 
-def assemble(records: Sequence[RunRecord], title: str | None) -> Payload:
+def assemble(records: Sequence[Run], title: str | None) -> Payload:
     """Everything that the page shows."""
     grouping = group(records)
     shelf = LabelShelf()
@@ -112,13 +114,13 @@ def assemble(records: Sequence[RunRecord], title: str | None) -> Payload:
     return Payload(title or _title(tasks), made, version("bherd"), methods, tasks, runs, notes, student)
 
 
-def _method(series: Series, records: Sequence[RunRecord]) -> Method:
+def _method(series: Series, records: Sequence[Run]) -> Method:
     final = _final(series, records)
     mean, half_width = thin.short(final.mean), thin.short(final.half_width)
     return Method(series.label, series.runs, mean, half_width, final.samples)
 
 
-def _run(record: RunRecord, name: str, count: int, shelf: LabelShelf) -> Run:
+def _run(record: Run, name: str, count: int, shelf: LabelShelf) -> RunView:
     method = record.config.method
     everything = by_name(method.name, method.alpha, method.step, method.server_lr).selector.keeps_everything
     points = thin.share_of(thin.CURVE_POINTS, count)
@@ -133,7 +135,7 @@ def _run(record: RunRecord, name: str, count: int, shelf: LabelShelf) -> Run:
         if order and not isinstance(labels, str):
             fair = fairness(record.config, ledger, order, labels, shown)
     embedded = order[: thin.FEDERATION_CLIENTS]
-    return Run(
+    return RunView(
         name=name,
         seed=record.config.run.seed,
         status=record.status,
@@ -141,8 +143,8 @@ def _run(record: RunRecord, name: str, count: int, shelf: LabelShelf) -> Run:
         diverged_at=record.diverged_at,
         seconds=thin.short(record.seconds),
         peak_memory_bytes=record.peak_memory_bytes,
-        split=record.split,
-        curve=_thinned(record.curve, points),
+        split=seconds_of(record),
+        curve=_thinned(curve_of(record), points),
         distance=distances(record, points),
         keeps_everything=everything,
         herd=herd,
@@ -173,7 +175,7 @@ def _thinned(curve: Curve, points: int) -> Curve:
     )
 
 
-def _names(records: Sequence[RunRecord]) -> list[str]:
+def _names(records: Sequence[Run]) -> list[str]:
     """The directories below their common parent, as the user knows them."""
     parts = [record.directory.resolve().parts for record in records]
     common = 0
@@ -189,21 +191,21 @@ def _title(tasks: Sequence[Task]) -> str:
     return f"{series[0].label if len(series) == 1 else f'{len(series)} methods'} on {dataset}"
 
 
-def _final(series: Series, records: Sequence[RunRecord]) -> Interval:
+def _final(series: Series, records: Sequence[Run]) -> Interval:
     """Final accuracy over the runs that did not diverge; of an unfinished run, the last one so far."""
     mine = [records[i] for i in series.runs if records[i].diverged_at is None]
     return interval([value for run in mine if (value := run.final_accuracy) is not None])
 
 
-def _target(task: TaskGroup, records: Sequence[RunRecord]) -> float:
+def _target(task: TaskGroup, records: Sequence[Run]) -> float:
     """The target accuracy that the page begins with."""
     return common_target([_final(series, records).mean for series in task.series])
 
 
-def _notes(records: Sequence[RunRecord], runs: Sequence[Run]) -> list[str]:
+def _notes(records: Sequence[Run], runs: Sequence[RunView]) -> list[str]:
     """A sentence for each kind of thinning that took place."""
     notes = []
-    if any(len(record.curve.round) > len(run.curve.round) for record, run in zip(records, runs, strict=True)):
+    if any(len(record.points) > len(run.curve.round) for record, run in zip(records, runs, strict=True)):
         most = max(len(run.curve.round) for run in runs)
         notes.append(
             f"Curves are thinned to at most {most} evenly spread evaluated rounds a run, so rounds to "

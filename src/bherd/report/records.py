@@ -1,16 +1,14 @@
-"""One run directory, read for the report. Unfinished runs are read as far as they have come."""
+"""What the page shows of a run's measurements: its curve, its times, and columns of its tables."""
 
+import math
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 import pyarrow as pa
 
-from bherd.comparison import step_length
-from bherd.config import Config
-from bherd.method import Indices
-from bherd.runs import directory as names
+from bherd.loop.seconds import Seconds
+from bherd.runs.read import Run
 
 
 @dataclass(frozen=True)
@@ -27,95 +25,28 @@ class Curve:
     """Bytes that all clients together had sent by then."""
 
 
-@dataclass(frozen=True)
-class Split:
-    """Where the time went, in seconds over the whole run."""
-
-    local: float
-    select: float
-    aggregate: float
-    evaluate: float
-
-
-@dataclass(frozen=True)
-class RunRecord:
-    """Everything that the report needs of one run; the big tables are read when they are asked for."""
-
-    directory: Path
-    config: Config
-    config_text: str
-    environment: dict[str, str]
-    status: str
-    rounds_done: int
-    diverged_at: int | None
-    seconds: float
-    peak_memory_bytes: int | None
-    curve: Curve
-    split: Split
-    step_length: float | None = None
-    """Beside FedAvg's, as the summary has it."""
-
-    @property
-    def final_accuracy(self) -> float | None:
-        """Test accuracy at the last evaluation."""
-        values = [value for value in self.curve.test_accuracy if value is not None]
-        return values[-1] if values else None
-
-    def clients(self) -> pa.Table:
-        return names.read_clients(self.directory)
-
-    def ledger(self) -> pa.Table:
-        return names.read_ledger(self.directory)
-
-    def snapshots(self) -> pa.Table:
-        return names.read_table(self.directory, names.SNAPSHOTS_LOG)
-
-    def partition(self) -> list[Indices]:
-        """The dataset rows of each client, in its order; empty where the file is missing."""
-        exists = (self.directory / names.PARTITION).is_file()
-        return names.read_partition(self.directory) if exists else []
-
-
-def read_run(directory: Path) -> RunRecord:
-    """A run directory, finished or not."""
-    config = names.read_config(directory)
-    lines = names.read_metrics(directory)
-    summary = names.read_summary(directory) or {}
-    diverged = [line["round"] for line in lines if line.get("diverged")]
-    return RunRecord(
-        directory=directory,
-        config=config,
-        config_text=(directory / names.CONFIG).read_text(encoding="utf-8"),
-        environment=names.read_environment(directory),
-        status=str(summary.get("status", "unfinished")),
-        rounds_done=lines[-1]["round"] if lines else 0,
-        diverged_at=diverged[0] if diverged else None,
-        seconds=float(summary.get("seconds", sum(sum(line["seconds"].values()) for line in lines))),
-        peak_memory_bytes=summary.get("peak_memory_bytes"),
-        curve=_curve(lines),
-        split=Split(*(sum(line["seconds"][part] for line in lines) for part in _PARTS)),
-        step_length=step_length(summary),
+def curve_of(run: Run) -> Curve:
+    """The evaluated rounds of a run, column by column."""
+    points = run.points
+    return Curve(
+        [point.line.round for point in points],
+        [point.line.train_loss for point in points],
+        [point.line.test_loss for point in points],
+        [point.line.test_accuracy for point in points],
+        [point.seconds for point in points],
+        [point.uplink_bytes for point in points],
     )
 
 
-_PARTS = ("local", "select", "aggregate", "evaluate")
-
-
-def _curve(lines: list[dict[str, Any]]) -> Curve:
-    curve = Curve()
-    clock, sent = 0.0, 0
-    for line in lines:
-        clock += sum(line["seconds"].values())
-        sent += line["uplink_bytes"]
-        if line["test_loss"] is None and line["test_accuracy"] is None:
-            continue
-        curve.round.append(line["round"])
-        curve.train_loss.append(line["train_loss"])
-        curve.test_loss.append(line["test_loss"])
-        curve.test_accuracy.append(line["test_accuracy"])
-        curve.seconds.append(clock)
-        curve.uplink_bytes.append(sent)
-    return curve
+def seconds_of(run: Run) -> Seconds:
+    """Where the time went, over the whole run."""
+    spent = [line.seconds for line in run.lines]
+    return Seconds(
+        math.fsum(s.local for s in spent),
+        math.fsum(s.select for s in spent),
+        math.fsum(s.aggregate for s in spent),
+        math.fsum(s.evaluate for s in spent),
+    )
 
 
 def column(table: pa.Table, name: str) -> npt.NDArray[Any]:

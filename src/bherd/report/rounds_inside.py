@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bherd.report.records import RunRecord, column
+from bherd.report.records import column
 from bherd.report.thin import encode, short, spread
+from bherd.runs.read import Run
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Snapshots:
     all_clients: int
 
 
-def snapshots(run: RunRecord, clients: int, budget: int) -> Snapshots | None:
+def snapshots(run: Run, clients: int, budget: int) -> Snapshots | None:
     """The run's snapshots of its first clients, with as many rounds as the budget of steps allows."""
     table = run.snapshots()
     if not table.num_rows:

@@ -8,6 +8,7 @@ run can be taken up again.
 import errno
 import hashlib
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +18,8 @@ from typing import NamedTuple
 from bherd.errors import DamagedFileError, InputError
 
 _BINARY = getattr(os, "O_BINARY", 0)
-_CHUNK = 1 << 20
+_NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
+"""Opening a pipe then returns at once, and it is seen to be one."""
 
 
 class UnwritableError(InputError):
@@ -88,6 +90,29 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+class MissingFileError(DamagedFileError):
+    """A file that should be there is not."""
+
+
+def read_bytes(path: Path) -> bytes:
+    """All bytes of an ordinary file, taken once.
+
+    Raises:
+        MissingFileError: there is no such file.
+        DamagedFileError: it cannot be read, or is a folder, a pipe or a device.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | _BINARY | _NOT_WAITING)
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise DamagedFileError(f"{path} is damaged: it is not an ordinary file; nothing was changed")
+            return file.read()
+    except FileNotFoundError as error:
+        raise MissingFileError(f"{path} is missing; nothing was changed") from error
+    except OSError as error:
+        raise DamagedFileError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
 class Mark(NamedTuple):
     """What a file, or the beginning of a log, has to be: its length in bytes and the SHA-256 of them."""
 
@@ -100,38 +125,34 @@ def mark_of(content: bytes | memoryview) -> Mark:
     return Mark(len(content), hashlib.sha256(content).hexdigest())
 
 
-def check_beginning(path: Path, mark: Mark) -> "hashlib._Hash":
-    """Raise `DamagedFileError` unless a log begins as the mark says; the hash can be carried on."""
-    digest, left = hashlib.sha256(), mark.length
-    try:
-        with path.open("rb") as file:
-            while left and (piece := file.read(min(left, _CHUNK))):
-                digest.update(piece)
-                left -= len(piece)
-    except FileNotFoundError as error:
-        raise DamagedFileError(f"{path} is missing; nothing was changed") from error
-    except OSError as error:
-        raise DamagedFileError(f"{path} cannot be read: {error.strerror or error}") from error
-    if left:
+def check_bytes(path: Path, content: bytes, mark: Mark, *, whole: bool) -> "hashlib._Hash":
+    """Raise `DamagedFileError` unless a file's bytes are what its mark says.
+
+    Args:
+        path: the file, for the message.
+        content: its bytes.
+        mark: what was recorded of it.
+        whole: whether the mark is of all of it; else of its beginning.
+
+    Returns:
+        The hash of the marked bytes, which can be carried on.
+    """
+    if len(content) < mark.length:
         raise DamagedFileError(
-            f"{path} is damaged: it has {mark.length - left} bytes, but {mark.length} were recorded; "
+            f"{path} is damaged: it has {len(content)} bytes, but {mark.length} were recorded; "
             "nothing was changed"
         )
+    if whole and len(content) > mark.length:
+        raise DamagedFileError(
+            f"{path} is damaged: it is longer than the {mark.length} bytes that were recorded; "
+            "nothing was changed"
+        )
+    digest = hashlib.sha256(memoryview(content)[: mark.length])
     if digest.hexdigest() != mark.sha256:
         raise DamagedFileError(
             f"{path} is damaged: its bytes are not those that were recorded; nothing was changed"
         )
     return digest
-
-
-def check_whole(path: Path, mark: Mark) -> None:
-    """Raise `DamagedFileError` unless a file is exactly what the mark says."""
-    check_beginning(path, mark)
-    if path.stat().st_size != mark.length:
-        raise DamagedFileError(
-            f"{path} is damaged: it is longer than the {mark.length} bytes that were recorded; "
-            "nothing was changed"
-        )
 
 
 class Log:
@@ -143,7 +164,7 @@ class Log:
     def __init__(self, path: Path, mark: Mark | None) -> None:
         self.path = path
         self._length = mark.length if mark else 0
-        self._hash = check_beginning(path, mark) if mark else hashlib.sha256()
+        self._hash = _recorded(path, mark) if mark and mark.length else hashlib.sha256()
         self._durable = False
         with writing(path):
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o666)
@@ -175,6 +196,10 @@ class Log:
 
     def close(self) -> None:
         os.close(self._handle)
+
+
+def _recorded(path: Path, mark: Mark) -> "hashlib._Hash":
+    return check_bytes(path, read_bytes(path), mark, whole=False)
 
 
 @contextmanager

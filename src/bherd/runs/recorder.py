@@ -13,8 +13,19 @@ from torch import Tensor
 from bherd.engines.base import State
 from bherd.rounds import Round
 from bherd.runs import directory as names
-from bherd.runs.checkpoint import Checkpoint, Origin, save_checkpoint
-from bherd.runs.files import Log, Mark, mark_of, remove, sync_directory, temporary, write_atomically, writing
+from bherd.runs.checkpoint import Checkpoint, save_checkpoint
+from bherd.runs.files import (
+    Log,
+    Mark,
+    mark_of,
+    read_bytes,
+    remove,
+    sync_directory,
+    temporary,
+    write_atomically,
+    writing,
+)
+from bherd.runs.header import Header, Origin
 from bherd.runs.records import encode_line, metrics_line
 
 LOGS = (names.METRICS, *names.FINAL_OF)
@@ -42,14 +53,14 @@ class Recorder:
     ) -> None:
         self.directory, self.origin, self.partition = directory, origin, partition
         self.checkpoint_every, self.ledger = checkpoint_every, ledger
-        marks = resumed.marks if resumed else {}
+        marks = resumed.header.marks if resumed else {}
         self._logs: dict[str, Log] = {}
         with ExitStack() as opened:
             for name in LOGS:
                 self._logs[name] = Log(directory / name, marks.get(name))
                 opened.callback(self._logs[name].close)
             self._opened = opened.pop_all()
-        self._before = resumed.seconds if resumed else 0.0
+        self._before = resumed.header.seconds if resumed else 0.0
         self._start = self._last = time.perf_counter()
         self._cost = 0.0
 
@@ -94,10 +105,8 @@ class Recorder:
         begin = time.perf_counter()
         marks = {name: log.commit() for name, log in self._logs.items()}
         marks[names.PARTITION] = self.partition
-        save_checkpoint(
-            self.directory / names.CHECKPOINT,
-            Checkpoint(state, marks, self.origin, self.seconds, diverged_at),
-        )
+        header = Header(state.round, marks, self.origin, self.seconds, diverged_at)
+        save_checkpoint(self.directory / names.CHECKPOINT, Checkpoint(state, header))
         self._last = time.perf_counter()
         self._cost = self._last - begin
         return marks
@@ -119,14 +128,14 @@ def finish(
     vouched = {name: marks[name] for name in (names.METRICS, names.PARTITION)}
     vouched[names.CONFIG] = mark_of((directory / names.CONFIG).read_bytes())
     for log, final in names.FINAL_OF.items():
-        table = tables.decode_log(directory / log, ended=True)
+        table = tables.decode_log(directory / log, read_bytes(directory / log), ended=True)
         if final == names.SNAPSHOTS and table.num_rows == 0:
             continue
         vouched[final] = _write(directory / final, tables.encode_parquet(table))
     vouched[names.MODEL] = _write(directory / names.MODEL, save(model))
     summary = {**summary, "files": {name: mark._asdict() for name, mark in sorted(vouched.items())}}
     write_summary(directory, summary)
-    tidy(directory)
+    remove_logs(directory)
     return summary
 
 
@@ -140,7 +149,7 @@ def write_summary(directory: Path, summary: dict[str, Any]) -> None:
     write_atomically(directory / names.SUMMARY, json.dumps(summary, indent=2).encode() + b"\n")
 
 
-def tidy(directory: Path) -> None:
+def remove_logs(directory: Path) -> None:
     """Remove what only an unfinished run needs, and what a killed one left behind."""
     remove_temporaries(directory)
     for name in (*names.FINAL_OF, names.CHECKPOINT):
@@ -155,7 +164,7 @@ def remove_temporaries(directory: Path) -> None:
         remove(temporary(directory / name))
 
 
-def undo(directory: Path) -> None:
+def remove_run(directory: Path) -> None:
     """Remove every file of a run that never had a round; the configuration goes last."""
     remove_temporaries(directory)
     for name in reversed(names.EVERY_FILE):

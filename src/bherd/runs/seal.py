@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bherd.errors import DamagedFileError
+from bherd.runs.files import read_bytes
 
 BLANK = "0" * 64
 _KEY = b'"sha256":"'
@@ -33,10 +34,7 @@ def seal(content: bytes) -> tuple[bytes | memoryview, ...]:
 
 def read_sealed(path: Path) -> Sealed:
     """Read a sealed file, or raise `DamagedFileError` naming it."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DamagedFileError(f"{path} cannot be read: {error.strerror or error}") from error
+    content = read_bytes(path)
     place = _place(content)
     if place < 0 or _digest(content, place) != content[place : place + len(BLANK)]:
         raise DamagedFileError(

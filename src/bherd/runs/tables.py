@@ -145,19 +145,24 @@ def empty(log: str) -> pa.Table:
     return pa.Table.from_batches([], schema=SCHEMAS[log])
 
 
-def decode_log(path: Path, *, ended: bool) -> pa.Table:
-    """A log as a table. A batch that is not whole is the end of it, unless the log itself has ended."""
+def decode_log(path: Path, content: bytes, *, ended: bool) -> pa.Table:
+    """The bytes of a log as a table.
+
+    Args:
+        path: the log, whose name says which table it is.
+        content: its bytes.
+        ended: whether it must be whole; else a batch that is not is the end of it.
+    """
     batches: list[pa.RecordBatch] = []
-    if path.stat().st_size == 0:
+    if not content:
         return empty(path.name)
-    with pa.OSFile(str(path)) as source:
-        try:
-            with pa.ipc.open_stream(source) as stream:
-                for batch in stream:
-                    batches.append(batch)  # noqa: PERF402  what was read before a cut is kept
-        except (pa.ArrowException, OSError) as error:
-            if ended:
-                raise DamagedFileError(f"{path} is damaged and cannot be read: {error}") from error
+    try:
+        with pa.ipc.open_stream(pa.BufferReader(content)) as stream:
+            for batch in stream:
+                batches.append(batch)  # noqa: PERF402  what was read before a cut is kept
+    except (pa.ArrowException, OSError) as error:
+        if ended:
+            raise DamagedFileError(f"{path} is damaged and cannot be read: {error}") from error
     return pa.Table.from_batches(batches, schema=SCHEMAS[path.name])
 
 
@@ -169,10 +174,10 @@ def encode_parquet(table: pa.Table) -> bytes:
     return content
 
 
-def read_parquet(path: Path) -> pa.Table:
-    """A Parquet file as a table."""
+def decode_parquet(path: Path, content: bytes, log: str) -> pa.Table:
+    """The bytes of a Parquet file as the table that its log would have become."""
     try:
-        with pq.ParquetFile(path) as file:
-            return file.read()
-    except (pa.ArrowException, OSError) as error:
+        with pq.ParquetFile(pa.BufferReader(content)) as file:
+            return file.read().cast(SCHEMAS[log])
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise DamagedFileError(f"{path} is damaged and cannot be read: {error}") from error

@@ -1,0 +1,291 @@
+"""The life of a run in a directory: it is begun, or taken up where it stopped, and brought to its end."""
+
+import dataclasses
+import warnings
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from bherd.config import Config, difference, to_dict
+from bherd.engines.base import Engine, State
+from bherd.errors import DamagedFileError, InputError
+from bherd.method import Indices
+from bherd.own_task import check_given, task_fingerprint, with_fingerprint
+from bherd.rounds import run_rounds, start_state
+from bherd.runs import directory as names
+from bherd.runs.checkpoint import Checkpoint, load_checkpoint, move
+from bherd.runs.files import Mark, UnwritableError, locked, mark_of, remove
+from bherd.runs.header import Origin
+from bherd.runs.memory import peak_bytes, start_peak
+from bherd.runs.new import check_new, has_rounds, new_directory
+from bherd.runs.read import Run, read_config, read_run
+from bherd.runs.recorder import (
+    LOGS,
+    Recorder,
+    finish,
+    remove_logs,
+    remove_temporaries,
+    write_summary,
+)
+from bherd.runs.stopping import Stop, hold_signals
+from bherd.session import Session, prepare, resolve
+from bherd.tasks.flat import state_of
+from bherd.tasks.task import Task
+
+OnRound = Callable[[dict[str, Any]], None]
+OnWarning = Callable[[str], None]
+MakeEngine = Callable[[Session], Engine]
+
+
+class _Sitting(NamedTuple):
+    """What one process does of a run: from which checkpoint (None: from the start), and how."""
+
+    session: Session
+    directory: Path
+    origin: Origin
+    partition: Mark
+    checkpoint: Checkpoint | None
+    make_engine: MakeEngine | None
+    on_round: OnRound | None
+
+
+def run(
+    what: Config | Session,
+    directory: Path,
+    on_round: OnRound | None = None,
+    *,
+    make_engine: MakeEngine | None = None,
+) -> dict[str, Any]:
+    """Run a configuration into a new directory.
+
+    Nothing is written before the data, the partition and the model have been found good, and a run
+    that fails before its first round is over leaves nothing behind.
+
+    Args:
+        what: a configuration, or a session that is prepared already.
+        directory: a folder that is empty or does not exist yet.
+        on_round: given the metrics line of each round; it may raise `KeyboardInterrupt` to stop the run,
+            as Ctrl-C does.
+        make_engine: an engine of your own, in place of the one that the configuration names.
+
+    Returns:
+        The summary, as summary.json holds it.
+
+    Raises:
+        InputError: the directory is not empty, or the configuration does not fit the data.
+        KeyboardInterrupt: the run was stopped; `resume` continues it.
+    """
+    check_new(directory)
+    session = what if isinstance(what, Session) else prepare(what)
+    session = session._replace(config=with_fingerprint(session.config, session.task))
+    origin = Origin(to_dict(session.config), names.environment(), task_fingerprint(session.task))
+    with hold_signals() as stop, new_directory(directory):
+        names.write_config(directory, session.config, origin.environment)
+        partition = names.write_partition(directory, session.task.order)
+        return _sit(_Sitting(session, directory, origin, partition, None, make_engine, on_round), stop)
+
+
+def resume(
+    directory: Path,
+    on_round: OnRound | None = None,
+    *,
+    task: Task | None = None,
+    workers: int | None = None,
+    on_warning: OnWarning = warnings.warn,
+    make_engine: MakeEngine | None = None,
+) -> dict[str, Any]:
+    """Continue an unfinished run; a finished one is checked and returned as it is.
+
+    Everything is checked before anything is written: the configuration against the checkpoint's, the
+    logs and the partition against their hashes, the data against its fingerprint.
+
+    Args:
+        directory: the run directory.
+        on_round: given the metrics line of each further round.
+        task: needed again for a run on a task of your own.
+        workers: clients to train at the same time from now on; left out, as before.
+        on_warning: told where versions have changed since the run began.
+        make_engine: an engine of your own, in place of the one that the configuration names.
+
+    Returns:
+        The summary, as summary.json holds it.
+
+    Raises:
+        InputError: it is no run directory, or its configuration or data are not those it began with.
+        DamagedFileError: a file is missing, or not what was recorded.
+    """
+    read_config(directory)  # no run directory at all: say so before it is locked
+    if make_engine is None and (directory / names.FEDERATION).is_dir():
+        raise InputError(
+            f"{directory} belongs to a networked federation, whose clients keep their own state; "
+            f"continue it with `bherd federation resume {directory}`"
+        )
+    with locked(directory):
+        found = read_run(directory)
+        found.check_files()
+        if found.ended:
+            remove_logs(directory)
+            return dict(found.summary)
+        check_given(task, found.config, directory)
+        config = found.config if workers is None else found.config.replace(workers=workers)
+        session = prepare(config, task=task)
+        return _take_up(found, session, on_round, on_warning, make_engine)
+
+
+def run_or_resume(config: Config, directory: Path, *, workers: int) -> dict[str, Any]:
+    """Run a configuration, continue it where it stopped, or give back the summary of a run that has ended.
+
+    Args:
+        config: what to run.
+        directory: where; if a run is there already, it must be this one.
+        workers: clients to train at the same time.
+
+    Raises:
+        InputError: the directory holds a run with other settings, or something else.
+    """
+    if not (directory / names.CONFIG).exists():
+        return run(config.replace(workers=workers), directory)
+    check_same(config, directory)
+    return resume(directory, workers=workers)
+
+
+def check_same(config: Config, directory: Path) -> None:
+    """Refuse to continue a run in a directory with other settings than those it began with."""
+    other = difference(read_config(directory), resolve(config))
+    if other is not None:
+        raise InputError(
+            f"{directory} holds a run with other settings ({other}); put it back, or choose another folder"
+        )
+
+
+def _take_up(
+    found: Run,
+    session: Session,
+    on_round: OnRound | None,
+    on_warning: OnWarning,
+    make_engine: MakeEngine | None,
+) -> dict[str, Any]:
+    """Continue a run whose files have been found good."""
+    directory, config = found.directory, found.config
+    checkpoint = _checkpoint(directory)
+    origin = Origin(to_dict(config), found.environment, task_fingerprint(session.task))
+    same = difference(config, with_fingerprint(session.config, session.task)) is None
+    if not same or (checkpoint is not None and checkpoint.header.origin.data != origin.data):
+        raise InputError(f"{directory} cannot be resumed: the dataset is not the one that it began with")
+    dealt = found.partition()
+    if dealt:
+        _check_partition(directory, dealt, session.task.order)
+    changes = names.changed_versions(found.environment, names.environment())
+    if changes is not None:
+        on_warning(f"{directory}: {changes}")
+    with hold_signals() as stop:
+        remove_temporaries(directory)
+        remove(directory / names.SUMMARY)
+        if dealt:
+            partition = mark_of((directory / names.PARTITION).read_bytes())
+        else:
+            partition = names.write_partition(directory, session.task.order)
+        return _sit(_Sitting(session, directory, origin, partition, checkpoint, make_engine, on_round), stop)
+
+
+def _checkpoint(directory: Path) -> Checkpoint | None:
+    """The checkpoint; None for a run that was killed before it had one."""
+    path = directory / names.CHECKPOINT
+    if path.exists():
+        return load_checkpoint(path)
+    for log in (directory / name for name in LOGS):
+        if log.exists() and log.stat().st_size > 0:
+            raise DamagedFileError(
+                f"{path} is missing, although {log.name} holds rounds; nothing was changed"
+            )
+    return None
+
+
+def _check_partition(directory: Path, dealt: list[Indices], order: list[Indices]) -> None:
+    if len(dealt) != len(order) or not all(map(np.array_equal, dealt, order)):
+        raise DamagedFileError(
+            f"{directory / names.PARTITION} does not hold the partition that this configuration and data "
+            "give; the file was altered or the dataset has changed"
+        )
+
+
+def _sit(sitting: _Sitting, stop: Stop) -> dict[str, Any]:
+    """Do the rounds that are left. A stop, a divergence and the end each leave a summary."""
+    try:
+        return _rounds(sitting, stop)
+    except UnwritableError as error:
+        if not has_rounds(sitting.directory):
+            raise
+        raise UnwritableError(
+            f"{error}; what was recorded before is safe: once there is room and access, continue with "
+            f"`bherd resume {sitting.directory}`"
+        ) from error
+
+
+def _rounds(sitting: _Sitting, stop: Stop) -> dict[str, Any]:
+    start_peak()
+    session, directory, checkpoint = sitting.session, sitting.directory, sitting.checkpoint
+    settings = session.config.run
+    recorder = Recorder(
+        directory,
+        sitting.origin,
+        sitting.partition,
+        settings.checkpoint_every,
+        checkpoint,
+        ledger=settings.ledger,
+    )
+    with closing(recorder):
+        if checkpoint is None:
+            state, diverged_at = start_state(session.task, session.method), None
+            recorder.checkpoint(state)
+        else:
+            state, diverged_at = move(checkpoint.state, settings.device), checkpoint.header.diverged_at
+        if diverged_at is None and state.round < session.schedule.rounds:
+            with closing((sitting.make_engine or Session.engine)(session)) as engine:
+                rounds = run_rounds(engine, session.task, session.method, session.schedule, state)
+                for after, record in stop.until_asked(rounds):
+                    line = recorder.add(after, record)
+                    state, diverged_at = after, record.round if record.diverged else None
+                    try:
+                        if sitting.on_round is not None:
+                            sitting.on_round(line)
+                    except KeyboardInterrupt:
+                        stop.ask()
+        marks = recorder.checkpoint(state, diverged_at)
+        seconds = recorder.seconds
+    summary = _summary(session, directory, state, diverged_at, seconds)
+    if summary["status"] == "interrupted":
+        write_summary(directory, summary)
+        return summary
+    return finish(directory, model_tensors(session, state), summary, marks)
+
+
+def _summary(
+    session: Session, directory: Path, state: State, diverged_at: int | None, seconds: float
+) -> dict[str, Any]:
+    rounds = session.schedule.rounds
+    status = "diverged" if diverged_at is not None else "complete" if state.round == rounds else "interrupted"
+    recorded = read_run(directory)
+    return {
+        "status": status,
+        "rounds_done": state.round,
+        "rounds": rounds,
+        "diverged_at": diverged_at,
+        "seconds": round(seconds, 3),
+        "peak_memory_bytes": peak_bytes(),
+        "method": dataclasses.asdict(session.config.method),
+        "task": dataclasses.asdict(session.config.task),
+        "reading": session.reading,
+        "step": session.step_taken(recorded.clients()),
+        "final": None if recorded.final is None else recorded.final.plain(),
+    }
+
+
+def model_tensors(session: Session, state: State) -> dict[str, Tensor]:
+    """The model's parameters and buffers by name, as model.safetensors holds them."""
+    trained = state_of(session.task.model.module, state.params, state.buffers)
+    return {name: value for name, value in trained.items() if isinstance(value, Tensor)}

@@ -1,0 +1,294 @@
+"""A run directory, read as one consistent whole: the only reader.
+
+The bytes of each file are taken once, checked, and parsed; no path is opened twice. In a run that has
+ended the summary vouches for every other file by its length and SHA-256. In one that has not, the last
+checkpoint does so for the partition and for the beginning of each log. What was written after it is read
+too, and is the only thing that nobody vouches for yet.
+"""
+
+import io
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bherd.config import Config, difference, from_dict
+from bherd.errors import DamagedFileError, InputError
+from bherd.loop.seconds import Seconds
+from bherd.runs import directory as names
+from bherd.runs.files import MissingFileError, check_bytes, read_bytes
+from bherd.runs.header import Header
+from bherd.runs.verify import Vouchers, check_files, content_of, reading
+from bherd.toml import parse_toml
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bherd.method import Indices
+
+
+class Line(NamedTuple):
+    """One round, as metrics.jsonl tells it. What was not measured after it is None."""
+
+    round: int
+    train_loss: float | None
+    test_loss: float | None
+    test_accuracy: float | None
+    clients: int
+    kept: int
+    steps: int
+    uplink_bytes: int
+    seconds: Seconds
+    diverged: bool = False
+
+    @property
+    def evaluated(self) -> bool:
+        """Whether the model was measured after this round."""
+        return self.test_loss is not None or self.test_accuracy is not None
+
+    def plain(self) -> dict[str, Any]:
+        """The line as it stands in metrics.jsonl."""
+        line = {**self._asdict(), "seconds": asdict(self.seconds)}
+        return line if self.diverged else {key: line[key] for key in line if key != "diverged"}
+
+
+class Point(NamedTuple):
+    """An evaluated round, and what it took to get there."""
+
+    line: Line
+    seconds: float
+    """Time on the clock until the end of the round."""
+    uplink_bytes: int
+    """Bytes that all clients together had sent by then."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run directory, finished or not. The large tables are read when they are asked for."""
+
+    directory: Path
+    config: Config
+    config_text: str
+    environment: dict[str, str]
+    """Versions and platform that the run began with."""
+    lines: tuple[Line, ...]
+    summary: Mapping[str, Any]
+    """summary.json; empty for a run that has come neither to an end nor to a stop."""
+
+    @property
+    def status(self) -> str:
+        """complete, diverged, interrupted, or unfinished: running now, or killed."""
+        return str(self.summary.get("status", "unfinished"))
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has come to its end, by completing or by diverging."""
+        return self.status in names.ENDED
+
+    @property
+    def rounds_done(self) -> int:
+        return self.lines[-1].round if self.lines else 0
+
+    @property
+    def diverged_at(self) -> int | None:
+        """The round that gave NaN or infinity, if one did."""
+        return next((line.round for line in self.lines if line.diverged), None)
+
+    @property
+    def points(self) -> list[Point]:
+        """Every evaluated round, with the time and the bytes until then."""
+        found, clock, sent = [], 0.0, 0
+        for line in self.lines:
+            clock += line.seconds.total
+            sent += line.uplink_bytes
+            if line.evaluated:
+                found.append(Point(line, clock, sent))
+        return found
+
+    @property
+    def final_accuracy(self) -> float | None:
+        """Test accuracy at the last evaluation."""
+        values = [line.test_accuracy for line in self.lines if line.test_accuracy is not None]
+        return values[-1] if values else None
+
+    @property
+    def final(self) -> Line | None:
+        """The last round after which the model was measured."""
+        return next((line for line in reversed(self.lines) if line.evaluated), None)
+
+    @property
+    def seconds(self) -> float:
+        """Time spent, on the clock."""
+        return float(self.summary.get("seconds", math.fsum(line.seconds.total for line in self.lines)))
+
+    @property
+    def step_length(self) -> float | None:
+        """The length of the server's step beside FedAvg's; None for a run without a round."""
+        step = self.summary.get("step")
+        return float(step["length"]) if step else None
+
+    @property
+    def peak_memory_bytes(self) -> int | None:
+        found: int | None = self.summary.get("peak_memory_bytes")
+        return found
+
+    def clients(self) -> "pa.Table":
+        """One row per client and round."""
+        return _table(self.directory, names.CLIENTS_LOG)
+
+    def ledger(self) -> "pa.Table":
+        """One row per client, round and local step: was it kept, and its rank."""
+        return _table(self.directory, names.LEDGER_LOG)
+
+    def snapshots(self) -> "pa.Table":
+        """One row per client in each round whose gradients were pictured."""
+        return _table(self.directory, names.SNAPSHOTS_LOG)
+
+    def check_files(self) -> None:
+        """Raise `DamagedFileError` unless every file is what the summary or the checkpoint says."""
+        check_files(self.directory)
+
+    def partition(self) -> "list[Indices]":
+        """The dataset rows of each client, in its order; empty if the run was killed before it had any."""
+        return reading(self.directory, _partition)
+
+
+def read_run(directory: Path) -> Run:
+    """A run directory, finished or not.
+
+    Raises:
+        InputError: it is no run directory.
+        DamagedFileError: a file is missing, or not what the summary or the checkpoint says.
+    """
+    return reading(directory, _run)
+
+
+def read_config(directory: Path) -> Config:
+    """The configuration of a run directory, unverified: for what has to know it before the run is read."""
+    return _parse_config(directory, _config_bytes(directory))[0]
+
+
+def lines_so_far(directory: Path) -> tuple[Line, ...]:
+    """The rounds of a run that another process is writing, to follow it; nobody vouches for them yet."""
+    path = directory / names.METRICS
+    try:
+        return _lines(path, read_bytes(path))
+    except MissingFileError:
+        return ()
+
+
+def _run(directory: Path, vouched: Vouchers) -> Run:
+    content = _config_bytes(directory)
+    if vouched.ended:
+        check_bytes(directory / names.CONFIG, content, vouched.marks[names.CONFIG], whole=True)
+    config, environment = _parse_config(directory, content)
+    if vouched.header is not None:
+        check_origin(directory, config, environment, vouched.header)
+    return Run(
+        directory,
+        config,
+        content.decode(),
+        environment,
+        _lines(directory / names.METRICS, content_of(directory, names.METRICS, vouched)),
+        vouched.summary or {},
+    )
+
+
+def _config_bytes(directory: Path) -> bytes:
+    try:
+        return read_bytes(directory / names.CONFIG)
+    except MissingFileError as error:
+        raise InputError(f"{directory} is not a run directory: it has no {names.CONFIG}") from error
+
+
+def _parse_config(directory: Path, content: bytes) -> tuple[Config, dict[str, str]]:
+    path = directory / names.CONFIG
+    tree = parse_toml(path, content)
+    environment = tree.pop("environment", None)
+    if not isinstance(environment, dict) or not all(isinstance(v, str) for v in environment.values()):
+        raise DamagedFileError(f"{path} is damaged: its table [environment] is not whole")
+    return from_dict(tree, source=str(path)), environment
+
+
+def check_origin(directory: Path, config: Config, environment: dict[str, str], header: Header) -> None:
+    """Refuse a config.toml that is not the one that the run began with.
+
+    Args:
+        directory: the run directory.
+        config: what its config.toml says.
+        environment: the versions and the platform in it.
+        header: the checkpoint's; a setting that is younger than the run counts with its default.
+    """
+    path = directory / names.CONFIG
+    other = difference(from_dict(header.origin.config, source=str(directory / names.CHECKPOINT)), config)
+    if other is not None:
+        raise InputError(
+            f"{directory} cannot be read: {other.path} is {other.now!r} in {names.CONFIG}, but "
+            f"the run began with {other.before!r}; put it back, or start a new run"
+        )
+    if environment != header.origin.environment:
+        raise DamagedFileError(
+            f"{path} is damaged: its table [environment] is not the one that the run began with; "
+            "nothing was changed"
+        )
+
+
+def _lines(path: Path, content: bytes) -> tuple[Line, ...]:
+    """The lines of metrics.jsonl; a last line that a kill cut short is left out."""
+    try:
+        return tuple(_line(json.loads(line)) for line in content.rpartition(b"\n")[0].splitlines())
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise DamagedFileError(f"{path} is damaged and cannot be read: {error}") from error
+
+
+def _line(found: dict[str, Any]) -> Line:
+    measured = (found["train_loss"], found["test_loss"], found["test_accuracy"])
+    counts = (found["clients"], found["kept"], found["steps"], found["uplink_bytes"])
+    if not all(value is None or _is_number(value) for value in measured):
+        raise ValueError(f"round {found['round']} was measured as {measured}")
+    if not all(type(value) is int for value in (found["round"], *counts)):
+        raise ValueError(f"round {found['round']} counts {counts}")
+    seconds = Seconds(**found["seconds"])
+    if not _is_number(seconds.total):
+        raise ValueError(f"round {found['round']} took {seconds}")
+    return Line(found["round"], *measured, *counts, seconds, bool(found.get("diverged", False)))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _table(directory: Path, log: str) -> "pa.Table":
+    return reading(directory, lambda _, vouched: _decode(directory, log, vouched))
+
+
+def _decode(directory: Path, log: str, vouched: Vouchers) -> "pa.Table":
+    from bherd.runs import tables
+
+    if not vouched.ended:
+        return tables.decode_log(directory / log, content_of(directory, log, vouched), ended=False)
+    final = names.FINAL_OF[log]
+    if final not in vouched.marks:  # snapshots, of a run that took none
+        return tables.empty(log)
+    return tables.decode_parquet(directory / final, content_of(directory, final, vouched), log)
+
+
+def _partition(directory: Path, vouched: Vouchers) -> "list[Indices]":
+    content = content_of(directory, names.PARTITION, vouched)
+    return decode_partition(directory / names.PARTITION, content) if content else []
+
+
+def decode_partition(path: Path, content: bytes) -> "list[Indices]":
+    """The dataset rows of each client in the bytes of partition.npz."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            rows, sizes = stored["rows"], stored["sizes"]
+            if rows.dtype != np.int64 or sizes.dtype != np.int64 or sizes.sum() != len(rows):
+                raise ValueError(f"{len(rows)} rows for clients that hold {sizes.sum()}")
+            return np.split(rows, np.cumsum(sizes)[:-1])
+    except Exception as error:  # numpy and zipfile raise many kinds on damaged input
+        raise DamagedFileError(f"{path} is damaged and cannot be read: {error}") from error
