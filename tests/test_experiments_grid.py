@@ -105,7 +105,8 @@ def test_controls_have_the_same_step_and_order() -> None:
     equation = make_curve(SVM, "case3", "bherd-fedavg", alpha=0.3)
     assert plain_at_same_step(SVM, equation).config.method.server_lr == 1.0
     assert len(controlled(SVM, bherd)) == 3
-    assert controlled(SVM, equation) == [equation]
+    assert controlled(SVM, equation) == [equation, plain_at_same_step(SVM, equation)]
+    assert plain_at_same_step(SVM, equation).config.train.reshuffle is False
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_tables_figures_and_page_are_there(done: Path) -> None:
     out = done / "results" / "smoke"
-    assert {path.name for path in (out / "figures").iterdir()} == {"4a.png", "4a.svg", "4e.png", "4e.svg"}
+    assert {path.name for path in (out / "figures").iterdir()} == {"4a.png", "4e.png"}
     results = read_results(out)
     assert len(results.configurations) == 24
     assert all(row.n == 2 and row.diverged == 0 for row in results.configurations.values())
@@ -81,6 +82,54 @@ def test_a_second_start_runs_nothing(done: Path) -> None:
     reproduce(in_folder(done), said.append)
     assert "0 to do" in said[0]
     assert table_bytes(done) == before
+
+
+def test_redrawing_runs_nothing_and_changes_no_table(done: Path, tmp_path: Path) -> None:
+    shutil.copytree(done / "results", tmp_path / "results")
+    before = table_bytes(tmp_path)
+    shutil.rmtree(tmp_path / "results" / "smoke" / "figures")
+    page = tmp_path / "results" / "smoke" / "reproduction.md"
+    written = page.read_text()
+    page.unlink()
+    folders = ["--work", str(tmp_path / "w"), "--out", str(tmp_path / "results")]
+    assert main(["reproduce", "4a", "4e", "--redraw", "--jobs", "1", *folders]) == 0
+    assert table_bytes(tmp_path) == before
+    assert not (tmp_path / "w").exists()
+    figures = tmp_path / "results" / "smoke" / "figures"
+    assert {path.name for path in figures.iterdir()} == {"4a.png", "4e.png"}
+    assert page.read_text() == written
+
+
+def test_redrawing_without_tables_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "--redraw", "--out", str(tmp_path)]) == 2
+    assert "holds no readable results" in capsys.readouterr().err
+
+
+def test_curves_without_runs_keep_their_rows(done: Path, tmp_path: Path) -> None:
+    shutil.copytree(done, tmp_path / "again")
+    again = tmp_path / "again"
+    before = table_bytes(again)
+    curve = make_curve(make_scale("smoke", cifar=False).svm, "case1", "bherd-fedavg")
+    work = again / "runs" / "smoke"
+    for path in work.iterdir():
+        if path.is_dir() and not path.name.startswith(curve.key):
+            shutil.rmtree(path)
+    shutil.rmtree(run_directory(work, curve, 1))
+    reproduce(replace(in_folder(again), figures=("theorem",), problems=("cnn-mnist",)), lambda _: None)
+    after = table_bytes(again)
+    changed = {name for name in before if before[name] != after[name]}
+    assert "runs.csv" in changed
+    old, new = (read_results(folder / "results" / "smoke") for folder in (done, again))
+    assert new.configurations[curve.key].n == 1  # its runs are there: they count, and not the table
+    others = set(old.configurations) - {curve.key}
+    assert others
+    for key in others:
+        assert new.runs[key] == old.runs[key]
+        assert repr(new.configurations[key]) == repr(old.configurations[key])
+        assert new.trajectories[key].loss.mean.tolist() == old.trajectories[key].loss.mean.tolist()
+    kept = next(key for key in others if key in old.heats)
+    assert new.heats[kept][0].share.tolist() == old.heats[kept][0].share.tolist()
+    assert new.concentrations[kept] == old.concentrations[kept]
 
 
 def test_unfinished_and_broken_off_runs_are_completed(done: Path, tmp_path: Path) -> None:
@@ -172,13 +221,13 @@ def test_every_figure_at_the_smoke_scale(tmp_path: Path) -> None:
     assert command(tmp_path, "all", "--scale", "smoke").wait(timeout=1500) == 0
     out = tmp_path / "results" / "smoke"
     names = {path.stem for path in (out / "figures").glob("*.png")}
-    wanted = {"step", "step-case1", "step-case3", "4a", "4b", "4c", "4d", "4e"}
+    wanted = {"step", "3a-smallest", "4a", "4b", "4c", "4d", "4e"}
     wanted |= {f"3{letter}-{quantity}" for letter in "abcd" for quantity in ("loss", "accuracy")}
     for problem in ("svm-mnist", "cnn-mnist", "cnn-cifar10"):
         wanted |= {f"2a-{problem}", f"2b-fednova-{problem}", f"2b-scaffold-{problem}"}
     wanted |= {f"{name}-cnn-{data}" for name in ("eta", "rates") for data in ("mnist", "cifar10")}
     assert names == wanted
-    assert {path.stem for path in (out / "figures").glob("*.svg")} == wanted
+    assert {path.suffix for path in (out / "figures").iterdir()} == {".png"}
     results = read_results(out)
-    assert len(results.theorem) == 12
+    assert len(results.theorem) == 6 + 18
     assert sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) < 20e6

@@ -22,7 +22,9 @@ examples:
   bherd reproduce step 3a --scale quick --seeds 3
   bherd reproduce all --scale paper --problems svm-mnist     the SVM at the paper's scale
   bherd reproduce all --scale paper --dry-run                how many runs, how long, how much memory
+  bherd reproduce all --scale paper --redraw                 figures and page from the tables, no runs
 
+A curve without runs keeps the rows that the tables in --out have of it: to begin anew, name another folder.
 Stop it whenever you like and start it again: finished runs are kept, unfinished ones continue.
 """
 
@@ -77,6 +79,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="the cluster, or 'auto' (default: a local Ray instance); it must see --work as a shared folder",
     )
     parser.add_argument("--dry-run", action="store_true", help="say what it would take, and stop")
+    parser.add_argument(
+        "--redraw", action="store_true", help="run nothing: figures and page anew from the tables in --out"
+    )
     parser.set_defaults(execute=execute)
 
 
@@ -105,6 +110,7 @@ def execute(args: argparse.Namespace) -> int:
         engine=args.engine,
         ray_address=args.ray_address,
         dry_run=args.dry_run,
+        redraw=args.redraw,
     )
     failures = reproduce(options, print_line)
     return 1 if failures else 0

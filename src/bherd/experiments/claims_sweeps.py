@@ -8,166 +8,188 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from bherd.experiments import figure_3a, figure_3b, figure_3c, figure_3d, figure_4e
-from bherd.experiments.claims import by_case, claim_row, rougher
+from bherd.experiments.bounds import Part, equal, faster, larger
+from bherd.experiments.claims import CASE_NAMES, TWICE, by_case, finding, make_claim, rougher
 from bherd.experiments.grid import CASES, Beside, Case, Curve, Step, beside, make_curve
+from bherd.experiments.measures import SETTLED
 from bherd.experiments.results import Results
 from bherd.experiments.scales import Workload
-from bherd.experiments.statistics import settled
-from bherd.experiments.verdict import NOT_RUN, Finding, Judged, is_equal, is_faster, percent
+from bherd.experiments.verdict import Claim, Finding
+from bherd.experiments.wording import times
 
 Sweep = Callable[[Workload, Case, Step, float], Curve]
 """BHerd at a value of what the sweep is over."""
 At = Callable[[Case, float], Curve]
 """A curve at such a value: BHerd's under one step, or a control's."""
+EQUAL = "In every case the whole difference in area lies within ±1%."
+EVER_FASTER = "In every case every step of {steps} makes the area smaller by more than 1%."
 
 
-def beside_controls(results: Results, claim: str, bherd: Sweep, measure: Callable[[At], Finding]) -> Judged:
+def beside_controls(
+    results: Results, text: str, rule: str, picture: str, bherd: Sweep, measure: Callable[[At], Finding]
+) -> Claim:
     """Measure BHerd under both steps, and its controls at the amplified one."""
     svm = results.scale.svm
 
     def at(one_of: Callable[[Beside], Curve]) -> At:
         return lambda case, value: one_of(beside(svm, lambda step: bherd(svm, case, step, value)))
 
-    controls = {"all gradients": at(lambda four: four.plain), "a random share": at(lambda four: four.random)}
-    found = {name: measure(control) for name, control in controls.items()}
-    return claim_row(
+    controls = (
+        ("all gradients, amplified", measure(at(lambda four: four.plain))),
+        ("a random share, amplified", measure(at(lambda four: four.random))),
+    )
+    return make_claim(
         results,
-        claim,
+        text,
+        rule,
+        picture,
         lambda step: measure(lambda case, value: bherd(svm, case, step, value)),
-        ". ".join(f"{name}: {one.text}" for name, one in found.items() if one.met is not None),
+        controls,
     )
 
 
-def chain(results: Results, series: Sequence[Sequence[Curve]]) -> Finding:
-    """For each case a series of curves, each of which should be faster than the one before it."""
-    texts, met, seeds = [], True, []
-    for number, curves in enumerate(series, start=1):
-        found = [results.compare(after, before) for before, after in pairwise(curves)]
-        if any(one.n == 0 for one in found):
-            return NOT_RUN
-        met = met and all(map(is_faster, found))
-        seeds += [one.n for one in found]
-        texts.append(f"case {number}: " + ", ".join(map(percent, found)))
-    return Finding("step by step " + "; ".join(texts), met, min(seeds))
+def chain(results: Results, at: At, values: Sequence[float], turns: Sequence[float] | None = None) -> Finding:
+    """In each case each value faster than the one before it, up to where the case turns; slower after it."""
+    parts: list[Part] = []
+    for number, case in enumerate(CASES):
+        turn = len(values) if turns is None else values.index(turns[number])
+        for place, (before, after) in enumerate(pairwise(values)):
+            one, other = results.areas(at(case, after)), results.areas(at(case, before))
+            part = faster(one, other, CASE_NAMES[case], f"{before:g} → {after:g}:")
+            if place >= turn:
+                back = faster(other, one)
+                part = part._replace(met=back.met, refuted=back.refuted)
+            parts.append(part)
+    return finding(parts)
 
 
-def failures(results: Results, curves: Sequence[Curve]) -> Finding:
-    """Runs that diverged or ended well above the best they had reached: most of them, in every case?"""
-    texts, met, seeds = [], True, []
-    for number, curve in enumerate(curves, start=1):
-        rows = results.runs.get(curve.key, [])
-        if not rows:
-            return NOT_RUN
-        failed = sum(not settled(row.diverged_at, row.tail_loss, row.best_loss) for row in rows)
-        met = met and 2 * failed > len(rows)
-        texts.append(f"case {number}: {failed} of {len(rows)} runs fail")
-        seeds.append(len(rows))
-    return Finding("; ".join(texts), met, min(seeds))
+def failing(results: Results, at: At, value: float) -> Finding:
+    """In each case, how high the runs end above the lowest loss they had."""
+    parts = []
+    for case in CASES:
+        ends, lowest = results.endings(at(case, value)), results.lowest(at(case, value))
+        part = larger(ends, lowest, SETTLED, CASE_NAMES[case])
+        parts.append(part._replace(text=times(part.difference)))
+    return finding(parts)
 
 
-def alpha_one(results: Results) -> Judged:
+def alpha_one(results: Results) -> Claim:
+    """BHerd that keeps all against FedAvg."""
     svm = results.scale.svm
 
     def measure(step: Step) -> Finding:
-        found = [
-            results.compare(figure_3a.bherd(svm, case, step, 1.0), make_curve(svm, case, "fedavg"))
-            for case in CASES
-        ]
-        return by_case(found, is_equal)
+        pairs = [(figure_3a.bherd(svm, case, step, 1.0), make_curve(svm, case, "fedavg")) for case in CASES]
+        return by_case(results, pairs, equal)
 
-    return claim_row(results, "α = 1 equals FedAvg", measure)
+    return make_claim(results, "α = 1 equals FedAvg", EQUAL, "3a-loss", measure)
 
 
-def alpha_faster(results: Results) -> Judged:
-    values = (1.0, 0.7, 0.5, 0.3)
+def alpha_faster(results: Results) -> Claim:
+    """The smaller share the faster."""
     return beside_controls(
         results,
         "α from 1 down to 0.3: ever faster",
+        EVER_FASTER.format(steps="α (1, 0.7, 0.5, 0.3)"),
+        "3a-loss",
         figure_3a.bherd,
-        lambda at: chain(results, [[at(case, value) for value in values] for case in CASES]),
+        lambda at: chain(results, at, (1.0, 0.7, 0.5, 0.3)),
     )
 
 
-def alpha_fails(results: Results) -> Judged:
+def alpha_fails(results: Results) -> Claim:
+    """The smallest share."""
     return beside_controls(
         results,
         "α = 0.1 fails to converge",
+        f"In every case the mean loss of the last tenth is more than {SETTLED:g} times the lowest loss that "
+        "the run had; the ratio of the two is printed. A run that diverged counts as larger than any ratio.",
+        "3a-smallest",
         figure_3a.bherd,
-        lambda at: failures(results, [at(case, 0.1) for case in CASES]),
+        lambda at: failing(results, at, 0.1),
     )
 
 
-def epochs_faster(results: Results) -> Judged:
-    values = (0.1, 0.5, 1.0, 1.5, 2.0)
+def epochs_faster(results: Results) -> Claim:
+    """The more epochs the faster."""
     return beside_controls(
         results,
         "E from 0.1 up to 2: ever faster",
+        EVER_FASTER.format(steps="E (0.1, 0.5, 1, 1.5, 2)"),
+        "3b-loss",
         figure_3b.bherd,
-        lambda at: chain(results, [[at(case, value) for value in values] for case in CASES]),
+        lambda at: chain(results, at, (0.1, 0.5, 1.0, 1.5, 2.0)),
     )
 
 
-def epochs_oscillate(results: Results) -> Judged:
+def epochs_oscillate(results: Results) -> Claim:
+    """Two epochs against one."""
+    return beside_controls(
+        results,
+        "E = 2 oscillates more than E = 1",
+        f"In every case: {TWICE[0].lower()}{TWICE[1:]}",
+        "3b-loss",
+        figure_3b.bherd,
+        lambda at: finding(
+            [rougher(results, at(case, 2.0), at(case, 1.0), 2.0, CASE_NAMES[case]) for case in CASES]
+        ),
+    )
+
+
+def best_batch(results: Results) -> Claim:
+    """Smaller batches are faster, down to the best one of each case."""
+    return beside_controls(
+        results,
+        "the best B is 10, 10, 50 in case 1-3, larger ones are slower",
+        "In every case every step of B from the smallest to the best makes the area smaller by more than 1%, "
+        "and every step beyond makes it larger by as much.",
+        "3c-loss",
+        figure_3c.bherd,
+        lambda at: chain(results, at, results.scale.svm.batch_sizes, (10, 10, 50)),
+    )
+
+
+def few_clients(results: Results) -> Claim:
+    """One client, then five."""
+
     def measure(at: At) -> Finding:
-        found = [rougher(results, at(case, 2.0), at(case, 1.0), 2.0) for case in CASES]
-        if any(one.met is None for one in found):
-            return NOT_RUN
-        text = "; ".join(f"case {number}: {one.text}" for number, one in enumerate(found, start=1))
-        return Finding(text, all(one.met for one in found), min(one.n for one in found))
+        pairs = ((1, 5), (5, 10), (5, 15), (5, 20))
+        return finding(
+            [
+                faster(
+                    results.areas(at(case, few)),
+                    results.areas(at(case, many)),
+                    CASE_NAMES[case],
+                    f"{few} against {many}:",
+                )
+                for case in CASES
+                for few, many in pairs
+            ]
+        )
 
-    return beside_controls(results, "E = 2 oscillates more than E = 1", figure_3b.bherd, measure)
-
-
-def best_batch(results: Results) -> Judged:
-    sizes = results.scale.svm.batch_sizes
-
-    def measure(at: At) -> Finding:
-        texts, met, seeds = [], True, []
-        for number, (case, best) in enumerate(zip(CASES, (10, 10, 50), strict=True), start=1):
-            steps = [(at(case, before), at(case, after)) for before, after in pairwise(sizes)]
-            found = [results.compare(after, before) for before, after in steps]
-            if any(one.n == 0 for one in found):
-                return NOT_RUN
-            turn = sizes.index(best) if best in sizes else 0
-            down, up = found[:turn], [results.compare(before, after) for before, after in steps[turn:]]
-            met = met and all(map(is_faster, [*down, *up]))
-            seeds += [one.n for one in found]
-            texts.append(f"case {number}: " + ", ".join(map(percent, found)))
-        return Finding(f"from B to B ({', '.join(map(str, sizes))}) " + "; ".join(texts), met, min(seeds))
-
-    claim = "the best B is 10, 10, 50 in case 1-3, larger ones are slower"
-    return beside_controls(results, claim, figure_3c.bherd, measure)
+    rule = "In every case the area of N = 1 is smaller than that of N = 5, and that of N = 5 than those of "
+    return beside_controls(
+        results,
+        "N = 1 is fastest, then N = 5",
+        rule + "10, 15 and 20, each by more than 1%.",
+        "3d-loss",
+        figure_3d.bherd,
+        measure,
+    )
 
 
-def few_clients(results: Results) -> Judged:
-    def measure(at: At) -> Finding:
-        texts, met, seeds = [], True, []
-        for number, case in enumerate(CASES, start=1):
-            found = [results.compare(at(case, 1), at(case, 5))]
-            found += [results.compare(at(case, 5), at(case, clients)) for clients in (10, 15, 20)]
-            if any(one.n == 0 for one in found):
-                return NOT_RUN
-            met = met and all(map(is_faster, found))
-            seeds += [one.n for one in found]
-            texts.append(
-                f"case {number}: 1 against 5 {percent(found[0])}, "
-                f"5 against 10, 15, 20 {', '.join(map(percent, found[1:]))}"
-            )
-        return Finding("; ".join(texts), met, min(seeds))
-
-    return beside_controls(results, "N = 1 is fastest, then N = 5", figure_3d.bherd, measure)
-
-
-def reshuffling(results: Results) -> Judged:
+def reshuffling(results: Results) -> Claim:
+    """A new order every epoch against one order."""
     return beside_controls(
         results,
         "reshuffling matters little",
+        EQUAL,
+        "4e",
         figure_4e.bherd,
-        lambda at: by_case([results.compare(at(case, True), at(case, False)) for case in CASES], is_equal),
+        lambda at: by_case(results, [(at(case, True), at(case, False)) for case in CASES], equal),
     )
 
 
-def sweep_claims(results: Results) -> list[Judged]:
+def sweep_claims(results: Results) -> list[Claim]:
     """Figures 3a-3d and 4e."""
     return [
         alpha_one(results),

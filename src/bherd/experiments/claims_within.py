@@ -1,67 +1,141 @@
 """The claims about what happens inside the clients (figures 4a-4d), and Theorem 1."""
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from bherd.experiments.claims import claim_row
+from bherd.experiments.bounds import Part, against, from_error, larger
+from bherd.experiments.claims import CASE_NAMES, finding, make_claim
 from bherd.experiments.figure_4d import pair
-from bherd.experiments.grid import CASES, Step, make_curve
+from bherd.experiments.grid import CASES, Case, Step, make_curve
+from bherd.experiments.measures import tail
 from bherd.experiments.results import Results
-from bherd.experiments.statistics import interval, tail
-from bherd.experiments.verdict import NOT_RUN, Finding, Judged
+from bherd.experiments.verdict import NOT_RUN, Claim, Finding
+from bherd.experiments.wording import percent, signed, times
+from bherd.statistics import Band, Difference, Floats, interval
 
 FIXED = 0.5
 SMALL = 0.5
 """A distance is small if it is below half of what a random half of the gradients has."""
+TABLE = (
+    "The table has means and intervals over the seeds, round by round. The interval of a mean over rounds is "
+    "taken as wide as it could be, as if all rounds moved together."
+)
 
 
-def concentrated(results: Results) -> Judged:
+def concentrated(results: Results) -> Claim:
     """Kept steps concentrate in a fixed region."""
 
+    def part(case: Case, step: Step) -> Part:
+        key = make_curve(results.scale.svm, case, "bherd-fedavg", step=step).key
+        rows = results.concentrations.get(key, [])
+        each = {
+            seed: float(np.mean([row.concentration for row in rows if row.seed == seed]))
+            for seed in sorted({row.seed for row in rows})
+        }
+        mean, low, high = interval(list(each.values()))[:3]
+        text = f"{mean:.2f} [{low:.2f}, {high:.2f}]" if each else "–"
+        return larger(each, dict.fromkeys(each, 1.0), FIXED, CASE_NAMES[case], text=text)
+
     def measure(step: Step) -> Finding:
-        texts, met, seeds = [], True, []
-        for number, case in enumerate(CASES, start=1):
-            rows = results.concentrations.get(
-                make_curve(results.scale.svm, case, "bherd-fedavg", step=step).key, []
-            )
-            if not rows:
-                return NOT_RUN
-            each = sorted({row.seed for row in rows})
-            means = [np.mean([r.concentration for r in rows if r.seed == seed]) for seed in each]
-            found = interval(np.array(means))
-            met = met and found.low > FIXED
-            texts.append(f"case {number}: {found.mean:.2f} [{found.low:.2f}, {found.high:.2f}]")
-            seeds.append(len(each))
         chance = 1 / math.sqrt(results.scale.svm.rounds)
-        return Finding(f"concentration {'; '.join(texts)} (random: {chance:.2f})", met, min(seeds))
+        note = f"A random choice has about {chance:.2f}."
+        return finding([part(case, step) for case in CASES], note=note)
 
-    return claim_row(results, "kept steps concentrate in a fixed region", measure)
+    return make_claim(
+        results,
+        "kept steps concentrate in a fixed region",
+        f"In every case the concentration is above {FIXED:g}: 0 if every step is kept equally often over the "
+        "rounds, 1 if the same steps are kept in every round.",
+        "4a",
+        measure,
+    )
 
 
-def distances(results: Results) -> Judged:
+class Level(NamedTuple):
+    """A mean over rounds and its standard error."""
+
+    mean: float
+    error: float
+
+
+def _level(values: Floats, half: Floats, seeds: int) -> Level:
+    """From means and half intervals; the error is the largest that they allow."""
+    unit = from_error(seeds, 0.0, 1.0).interval
+    quantile = math.log1p(unit.high)
+    return Level(float(values.mean()), float(half.mean()) / quantile)
+
+
+def _ratio(a: Level, b: Level, seeds: int) -> Difference:
+    """The ratio of two means with errors that may go together in any way."""
+    return from_error(seeds, math.log(a.mean / b.mean), a.error / a.mean + b.error / b.mean)
+
+
+def _overall(band: Band, seeds: int) -> Level:
+    return _level(band.mean, (band.high - band.low) / 2, seeds)
+
+
+def _drawn_anew(band: Band, seeds: int) -> Level:
+    """The same where every round is a draw of its own."""
+    mean, error = _overall(band, seeds)
+    return Level(mean, error / math.sqrt(len(band.mean)))
+
+
+def _falls(band: Band, seeds: int) -> Difference:
+    """The last tenth of the rounds against the first."""
+    half = (band.high - band.low) / 2
+    first = _level(tail(band.mean[::-1]), tail(half[::-1]), seeds)
+    return _ratio(_level(tail(band.mean), tail(half), seeds), first, seeds)
+
+
+def distances(results: Results) -> Claim:
     """The distance is small and falls."""
 
     def measure(step: Step) -> Finding:
-        texts, met, seeds = [], True, []
-        for number, case in enumerate(CASES, start=1):
+        parts, in_short = [], []
+        for case in CASES:
             bherd, control = pair(results.scale, case, step)
             own, chance = results.distances.get(bherd.key), results.distances.get(control.key)
             if not own or not chance:
                 return NOT_RUN
-            falls = sum(bool(tail(b.mean).mean() < tail(b.mean[::-1]).mean()) for b in own.values())
-            ratio = float(np.mean([own[i].mean.mean() / chance[i].mean.mean() for i in own]))
-            met = met and falls == len(own) and ratio < SMALL
-            texts.append(
-                f"case {number}: falls in {falls} of {len(own)} clients, {ratio:.2f} of a random half's"
+            seeds, name = results.configurations[bherd.key].n, CASE_NAMES[case]
+            small = [_ratio(_overall(own[i], seeds), _drawn_anew(chance[i], seeds), seeds) for i in own]
+            falls = [_falls(own[i], seeds) for i in own]
+            parts += [
+                Part(name, "size", times(one), one, *against(one, SMALL, -1), is_ratio=True) for one in small
+            ]
+            parts += [Part(name, "fall", percent(one), one, *against(one, 1.0, -1)) for one in falls]
+            in_short.append(
+                (
+                    name,
+                    f"{_extremes(small, times)} of a random half's; first to last tenth "
+                    f"{_extremes(falls, percent)}, a random half's "
+                    f"{signed(100 * math.expm1(np.mean([_falls(chance[i], seeds).mean for i in own])))}%",
+                )
             )
-            seeds.append(results.configurations[bherd.key].n)
-        return Finding("; ".join(texts), met, min(seeds))
+        return Finding(tuple(parts), in_short=tuple(in_short))
 
-    return claim_row(results, "the distance of the kept mean from the mean is small and falls", measure)
+    return make_claim(
+        results,
+        "the distance of the kept mean from the mean is small and falls",
+        f"In every case and client it is below {SMALL:g} of a random half's, and lower in the last tenth of "
+        "the "
+        "rounds than in the first; shown are the clients with the smallest and the largest value. Gradients "
+        f"shrink, so a random half's distance falls too. {TABLE} A random half is drawn anew in every round, "
+        "so its rounds count as independent.",
+        "4d",
+        measure,
+    )
 
 
-def apart_in_case_3(results: Results) -> Judged:
+def _extremes(found: list[Difference], text: Callable[[Difference], str]) -> str:
+    ordered = sorted(found, key=lambda one: one.mean)
+    return f"{text(ordered[0])} to {text(ordered[-1])}"
+
+
+def apart_in_case_3(results: Results) -> Claim:
     """In case 3, clients 4 and 5 lie higher than clients 1 to 3."""
 
     def measure(step: Step) -> Finding:
@@ -69,15 +143,28 @@ def apart_in_case_3(results: Results) -> Judged:
         own = results.distances.get(bherd.key)
         if not own:
             return NOT_RUN
-        means = [float(own[client].mean.mean()) for client in sorted(own)]
-        text = "mean distance of client 1-5: " + ", ".join(f"{mean:.3g}" for mean in means)
-        return Finding(text, min(means[3:]) > max(means[:3]), results.configurations[bherd.key].n)
+        seeds = results.configurations[bherd.key].n
+        means = {client + 1: _overall(band, seeds) for client, band in own.items()}
+        parts = []
+        for far in (4, 5):
+            for near in (1, 2, 3):
+                found = _ratio(means[far], means[near], seeds)
+                name = f"{far} against {near}:"
+                parts.append(Part("case 3", name, percent(found), found, *against(found, 1.0, 1)))
+        shown = ", ".join(f"{mean:.3g}" for mean, _ in means.values())
+        return finding(parts, note=f"Mean distance of client 1-5: {shown}.")
 
-    return claim_row(results, "in case 3 clients 4 and 5 have larger distances", measure)
+    return make_claim(
+        results,
+        "in case 3 clients 4 and 5 have larger distances",
+        f"Each of them has a larger mean distance over the rounds than each of the clients 1 to 3. {TABLE}",
+        "4d",
+        measure,
+    )
 
 
-def theorem(results: Results) -> Judged:
-    """Theorem 1's bound, where its conditions are met; a bound needs no seeds."""
+def theorem(results: Results) -> Claim:
+    """Theorem 1's bound, where its conditions are met."""
 
     def measure(step: Step) -> Finding:
         rows = [row for row in results.theorem if row.step == step]
@@ -85,20 +172,29 @@ def theorem(results: Results) -> Judged:
         within = [row for row in rows if row.conditions]
         if not rows:
             return NOT_RUN
-        met = bool(within) and all(row.holds for row in within)
         respected = "still" if all(row.holds for row in usual) else "not"
-        text = (
-            f"conditions met in {sum(row.conditions for row in usual)} of {len(usual)} cases at the paper's "
-            f"η (bound {respected} respected); with η small enough "
-            f"({', '.join(f'{row.lr:.2g}' for row in within)}): left/right side "
-            f"{', '.join(f'{row.left / row.right:.2g}' for row in within)}"
+        seeds = {row.seed for row in within}
+        largest = max((row.left / row.right for row in within), default=math.nan)
+        note = (
+            f"Conditions met in {sum(row.conditions for row in usual)} of {len(usual)} cases at the paper's "
+            f"η (bound {respected} respected there). With η small enough ("
+            f"{min((row.lr for row in within), default=math.nan):.2g} to "
+            f"{max((row.lr for row in within), default=math.nan):.2g}), in {len(within)} runs of "
+            f"{len(seeds)} seeds: the left side is at most {largest:.2g} of the right side; "
+            f"{sum(not row.holds for row in within)} violations."
         )
-        # The run is deterministic but for the order of samples: its three cases count as its repetitions.
-        return Finding(text, met, len(usual))
+        return Finding(counted=all(row.holds for row in within), seeds=len(seeds), note=note)
 
-    return claim_row(results, "Theorem 1's bound holds on the SVM (within its conditions)", measure)
+    return make_claim(
+        results,
+        "Theorem 1's bound holds on the SVM (within its conditions)",
+        "No run that meets the theorem's conditions violates the bound, in three cases and at least three "
+        "seeds. This counts, and tests nothing.",
+        "",
+        measure,
+    )
 
 
-def inner_claims(results: Results) -> list[Judged]:
+def inner_claims(results: Results) -> list[Claim]:
     """Figures 4a-4d and the theorem."""
     return [concentrated(results), distances(results), apart_in_case_3(results), theorem(results)]

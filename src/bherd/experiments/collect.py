@@ -7,13 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bherd.experiments import statistics, tables
+from bherd import statistics
+from bherd.experiments import measures, tables
 from bherd.experiments.grid import CASES, Case, Curve, at_defaults, make_curve
+from bherd.experiments.kept import Kept, read_kept
 from bherd.experiments.scales import Scale
-from bherd.experiments.statistics import Floats
 from bherd.experiments.tables import Column, ConcentrationRow, ConfigurationRow, RunRow
 from bherd.runs import read
 from bherd.runs.directory import is_run
+from bherd.statistics import Floats
 
 TARGET_BELOW = 0.005
 """The target is the baseline FedAvg's mean final accuracy less half a percentage point."""
@@ -47,49 +49,66 @@ def read_run(directory: Path, seed: int) -> Run | None:
     return Run(seed, directory, columns[:, 0], columns[:, 1], columns[:, 2], found.diverged_at or 0)
 
 
-def collect(scale: Scale, curves: Sequence[Curve], seeds: int | None, work: Path, out: Path) -> None:
-    """Read every finished run of these curves and write the tables."""
+def collect(scale: Scale, curves: Sequence[Curve], seeds: int | None, work: Path | None, out: Path) -> None:
+    """Write the tables of these curves.
+
+    Args:
+        scale: what the curves are of.
+        curves: in the order of the tables.
+        seeds: how many runs of a curve count; the scale's own number without.
+        work: the folder with the runs; without, nothing is read but the tables.
+        out: the folder of the tables. A curve without a finished run in `work` keeps its rows there.
+    """
     out.mkdir(parents=True, exist_ok=True)
-    runs: dict[str, list[Run]] = {}
-    for curve in curves:
-        count = seeds or scale.workload(curve.workload).seeds
-        found = (read_run(run_directory(work, curve, seed), seed) for seed in range(count))
-        runs[curve.key] = [run for run in found if run is not None]
-    known = [curve for curve in curves if runs[curve.key]]
-    goals = {curve.key: target(scale, curve, runs) for curve in known}
-    rows = {c.key: [run_row(c.key, run, goals[c.key]) for run in runs[c.key]] for c in known}
+    runs = {curve.key: _finished(scale, curve, seeds, work) for curve in curves}
+    old = read_kept(out, {key for key, found in runs.items() if found})
+    known = [curve for curve in curves if runs[curve.key] or curve.key in old.runs]
+    goals = {curve.key: target(scale, curve, runs, old) for curve in known}
+    rows = {
+        c.key: [run_row(c.key, run, goals[c.key]) for run in runs[c.key]] or old.runs[c.key] for c in known
+    }
     tables.write_rows(out / tables.RUNS, RunRow, [row for c in known for row in rows[c.key]])
-    configurations = [configuration_row(c, rows[c.key], goals[c.key]) for c in known]
+    written = read_kept(out, ()).runs  # to the digits of the table, so that the same rows always say the same
+    configurations = [configuration_row(c, written[c.key], goals[c.key]) for c in known]
     tables.write_rows(out / tables.CONFIGURATIONS, ConfigurationRow, configurations)
-    tables.write_columns(out / tables.CURVES, _stack([curve_columns(c.key, runs[c.key]) for c in known]))
     watched = [c for c in known if shown_in_4d(scale, c)]
-    tables.write_columns(
-        out / tables.DISTANCES,
-        _stack([part for c in watched for part in distance_columns(c.key, runs[c.key])]),
-    )
     selecting = [c for c in known if c.config.run.ledger]
-    kept = {c.key: [(run, kept_share(run.directory)) for run in runs[c.key]] for c in selecting}
-    tables.write_rows(
-        out / tables.CONCENTRATION,
-        ConcentrationRow,
-        [
-            row
-            for c in selecting
-            for run, shares in kept[c.key]
-            for row in _concentrations(c.key, run, shares)
-        ],
-    )
-    tables.write_columns(
-        out / tables.SELECTION,
-        _stack([part for c in selecting for part in selection_columns(c.key, kept[c.key][0][1])]),
-    )
+    shares = {c.key: [(run, kept_share(run.directory)) for run in runs[c.key]] for c in selecting}
+    concentrations = {
+        key: [row for run, kept in found for row in _concentrations(key, run, kept)]
+        for key, found in shares.items()
+    }
+    every = [row for c in selecting for row in concentrations[c.key] or old.concentrations.get(c.key, [])]
+    tables.write_rows(out / tables.CONCENTRATION, ConcentrationRow, every)
+    columns = {
+        tables.CURVES: {c.key: [curve_columns(c.key, runs[c.key])] for c in known if runs[c.key]},
+        tables.DISTANCES: {c.key: distance_columns(c.key, runs[c.key]) for c in watched if runs[c.key]},
+        tables.SELECTION: {
+            key: selection_columns(key, found[0][1]) for key, found in shares.items() if found
+        },
+    }
+    for name, fresh in columns.items():
+        parts = [part for c in known for part in fresh.get(c.key) or old.columns[name].get(c.key, [])]
+        tables.write_columns(out / name, _stack(parts))
 
 
-def target(scale: Scale, curve: Curve, runs: dict[str, list[Run]]) -> float:
+def _finished(scale: Scale, curve: Curve, seeds: int | None, work: Path | None) -> list[Run]:
+    """The finished runs of a curve in the work folder."""
+    if work is None:
+        return []
+    count = seeds or scale.workload(curve.workload).seeds
+    found = (read_run(run_directory(work, curve, seed), seed) for seed in range(count))
+    return [run for run in found if run is not None]
+
+
+def target(scale: Scale, curve: Curve, runs: dict[str, list[Run]], old: Kept) -> float:
     """The accuracy to reach: a little below where FedAvg ends on the same problem and case."""
+    if not runs[curve.key]:
+        return old.targets[curve.key]
     case: Case = next((c for c in CASES if c == curve.config.task.partition), "case1")
-    baseline = runs.get(make_curve(scale.workload(curve.workload), case, "fedavg").key, [])
-    ends = [run.accuracy[-1] for run in baseline if not run.diverged_at and len(run.accuracy)]
+    baseline = make_curve(scale.workload(curve.workload), case, "fedavg").key
+    ends = [run.accuracy[-1] for run in runs.get(baseline, []) if not run.diverged_at and len(run.accuracy)]
+    ends += [row.final_accuracy for row in old.runs.get(baseline, []) if not row.diverged_at]
     return float(np.mean(ends)) - TARGET_BELOW if ends else math.nan
 
 
@@ -104,11 +123,11 @@ def run_row(key: str, run: Run, goal: float) -> RunRow:
         run.seed,
         0,
         float(run.loss[-1]),
-        float(statistics.tail(run.loss).mean()),
+        float(measures.tail(run.loss).mean()),
         float(run.loss.min()),
         float(run.accuracy[-1]),
-        statistics.area(run.rounds, run.loss),
-        statistics.oscillation(run.loss),
+        measures.area(run.rounds, run.loss),
+        measures.oscillation(run.loss),
         reached,
     )
 
@@ -116,7 +135,7 @@ def run_row(key: str, run: Run, goal: float) -> RunRow:
 def configuration_row(curve: Curve, rows: list[RunRow], goal: float) -> ConfigurationRow:
     """A curve's settings and its numbers over the seeds."""
     method, task, train = curve.config.method, curve.config.task, curve.config.train
-    reached = np.array([row.rounds_to_target for row in rows])
+    reached = statistics.reach([row.rounds_to_target for row in rows])
     finished = [row.final_accuracy for row in rows if not row.diverged_at]
     return ConfigurationRow(
         curve.key,
@@ -135,13 +154,19 @@ def configuration_row(curve: Curve, rows: list[RunRow], goal: float) -> Configur
         len(rows),
         sum(row.diverged_at > 0 for row in rows),
         goal,
-        int(np.isfinite(reached).sum()),
-        float(np.sort(reached)[len(reached) // 2]),
-        *statistics.interval(np.array([row.final_loss for row in rows])),
-        *statistics.interval(np.array(finished)),
-        *statistics.interval(np.array([row.area for row in rows])),
+        reached.reached,
+        reached.median,
+        *_summary([row.final_loss for row in rows]),
+        *_summary(finished),
+        *_summary([row.area for row in rows]),
         float(np.mean([row.oscillation for row in rows])),
     )
+
+
+def _summary(values: list[float]) -> tuple[float, float, float]:
+    """Mean and 95% interval; infinite where one of the runs is lost."""
+    mean, low, high, _, lost = statistics.interval(values)
+    return (math.inf, math.nan, math.inf) if lost else (mean, low, high)
 
 
 def curve_columns(key: str, runs: list[Run]) -> dict[str, Column]:

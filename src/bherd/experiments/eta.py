@@ -10,13 +10,16 @@ bad round, whatever the rate. How many of them settle is on the page.
 
 import math
 
+import numpy as np
+
 from bherd.experiments import style
+from bherd.experiments.dots import Series, draw_series, stripes
 from bherd.experiments.experiment import Drawing, Experiment
 from bherd.experiments.grid import CASES, Case, Curve, make_curve
-from bherd.experiments.panels import Line, grid_of_cases
+from bherd.experiments.measures import SETTLED, settled
+from bherd.experiments.panels import finish, plain_log, sheet
 from bherd.experiments.results import Results
 from bherd.experiments.scales import ETAS, Scale, Workload
-from bherd.experiments.statistics import SETTLED, settled
 from bherd.experiments.tables import RunRow
 
 PILOTS = 3
@@ -79,37 +82,65 @@ def notes(results: Results, workload: Workload) -> list[str]:
 
 
 def draw(results: Results) -> list[Drawing]:
-    drawings = []
-    for workload in workloads(results.scale):
-        if not results.has(fedavg(workload, "case1", ETAS[0])):
-            continue
-        groups = [
-            [
-                Line(
-                    fedavg(workload, case, eta),
-                    f"η = {eta:g}",
-                    style.SEQUENCE[number],
-                    style.SEQUENCE_MARKERS[number],
-                    1.4,
-                    "-",
-                    3 + number,
-                )
-                for number, eta in enumerate(ETAS)
-            ]
-            for case in CASES
+    return [
+        _sheet(results, workload)
+        for workload in workloads(results.scale)
+        if results.has(fedavg(workload, "case1", ETAS[0]))
+    ]
+
+
+def _sheet(results: Results, workload: Workload) -> Drawing:
+    """What the rule looks at, run by run: where a run ends, and how far above its lowest loss."""
+    figure, axes = sheet(2, len(CASES), height=2.4, share_y="row")
+    look = style.LOOKS[""]
+    shown: tuple[list[float], list[float]] = ([], [])
+    for column, case in enumerate(CASES):
+        curves = [fedavg(workload, case, eta) for eta in ETAS]
+        ends = [results.endings(curve) for curve in curves]
+        above = [
+            {
+                seed: end / low
+                for (seed, end), low in zip(own.items(), results.lowest(c).values(), strict=True)
+            }
+            for own, c in zip(ends, curves, strict=True)
         ]
-        chosen = largest_stable(results, workload)
-        caption = (
-            f"FedAvg, reshuffled. Largest stable rate by the rule, on seeds 0 to {PILOTS - 1}: {chosen}; "
-            f"used: {workload.lr:g}."
-        )
-        terms = results.terms(workload, [line.curve for group in groups for line in group])
-        title = f"eta · the learning rate of FedAvg · {terms}"
-        titles = [style.case_of(case) for case in CASES]
-        drawings.append(
-            Drawing(f"eta-{workload.name}", grid_of_cases(results, groups, titles, title, caption, log=True))
-        )
-    return drawings
+        for row, (found, limit) in enumerate(((ends, LEARNED), (above, SETTLED))):
+            panel = axes[row][column]
+            stripes(panel, [f"{eta:g}" for eta in ETAS])
+            series = Series("FedAvg, reshuffled", look.colour, look.marker, "-", found)
+            draw_series(panel, 0, 1, series, geometric=True, hollow_from=PILOTS)
+            panel.axhline(limit, color="#444444", linestyle="--", linewidth=1.2)
+            shown[row].extend([limit, *(value for by_seed in found for value in by_seed.values())])
+        axes[0][column].set_title(style.case_of(case), fontsize=10)
+        axes[1][column].set_xlabel("learning rate $\\eta$")
+    for row, values in enumerate(shown):
+        plain_log(axes[row][0], np.array(values))
+    axes[0][0].set_ylabel("final training loss")
+    axes[1][0].set_ylabel("final loss over\nlowest loss")
+    every = [fedavg(workload, case, eta) for case in CASES for eta in ETAS]
+    rows = [row for curve in every for row in results.runs.get(curve.key, [])]
+    seeds = max((row.seed for row in rows), default=0)
+    title = f"eta · the learning rate of FedAvg | {results.terms(workload, every)}"
+    finish(figure, [], title, _caption(results, workload, seeds))
+    return Drawing(f"eta-{workload.name}", figure)
+
+
+def _caption(results: Results, workload: Workload, last: int) -> str:
+    later = (
+        f", hollow those of seeds {PILOTS} to {last}, which only the rate in use has"
+        if last >= PILOTS
+        else ""
+    )
+    return (
+        f"FedAvg, reshuffled. A filled dot is a run of the seeds 0 to {PILOTS - 1}, which choose the "
+        f"rate{later}; "
+        "a cross at the upper edge diverged. The large marks are geometric means, medians where a run "
+        "diverged; "
+        "there is no band. The final loss is the mean of the last tenth. A rate is stable if all filled dots "
+        "lie "
+        f"below both dashed lines (5% below guessing; {SETTLED:g}) in all cases: the largest such rate is "
+        f"{largest_stable(results, workload)}; used: {workload.lr:g}."
+    )
 
 
 EXPERIMENT = Experiment("eta", "Learning rate of the CNN at small scales", curves, draw)

@@ -4,16 +4,9 @@ from functools import partial
 
 from bherd.experiments.experiment import Drawing, Experiment
 from bherd.experiments.grid import CASES, STEPS, Case, Curve, controlled, make_curve
-from bherd.experiments.panels import draw_cases
 from bherd.experiments.results import Results
 from bherd.experiments.scales import Scale, Workload
-
-CAPTION = (
-    "Mean and 95% band over seeds. Solid: step lengthened by 1/α; dashed: the step of the paper's equation. "
-    "FedAvg and centralized SGD reshuffle every epoch, as the paper says;\nBHerd, GraB and the two controls "
-    "of the longer step (FedAvg with a fixed order, random share) keep their order, "
-    "so that selection alone differs."
-)
+from bherd.experiments.versus import draw_versus
 
 
 def case_curves(workload: Workload, case: Case) -> list[Curve]:
@@ -35,13 +28,12 @@ def draw(results: Results) -> list[Drawing]:
     return [
         drawing
         for workload in results.scale.workloads
-        for drawing in draw_cases(
+        for drawing in draw_versus(
             results,
             workload,
             partial(case_curves, workload),
             "2a",
             "2a · BHerd and GraB on FedAvg, α=0.5",
-            CAPTION,
         )
     ]
 

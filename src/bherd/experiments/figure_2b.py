@@ -4,18 +4,12 @@ from functools import partial
 
 from bherd.experiments.experiment import Drawing, Experiment
 from bherd.experiments.grid import CASES, STEPS, Case, Curve, controlled, make_curve
-from bherd.experiments.panels import draw_cases
 from bherd.experiments.results import Results
 from bherd.experiments.scales import Scale, Workload
 from bherd.experiments.style import BASES
+from bherd.experiments.versus import draw_versus
 
 SERVERS = ("fednova", "scaffold")
-CAPTION = (
-    "Mean and 95% band over seeds. Solid: step lengthened by 1/α; dashed: the step of the paper's equation. "
-    "The plain method reshuffles every epoch, as the paper says;\nBHerd and the two controls of the longer "
-    "step (the plain method with a fixed order, random share) keep their order, "
-    "so that selection alone differs."
-)
 
 
 def case_curves(workload: Workload, case: Case, server: str) -> list[Curve]:
@@ -42,13 +36,12 @@ def draw(results: Results) -> list[Drawing]:
         drawing
         for workload in results.scale.workloads
         for server in SERVERS
-        for drawing in draw_cases(
+        for drawing in draw_versus(
             results,
             workload,
             partial(case_curves, workload, server=server),
             f"2b-{server}",
             f"2b · BHerd on {BASES[server]}, α=0.5",
-            CAPTION,
         )
     ]
 

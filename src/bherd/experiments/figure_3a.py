@@ -12,7 +12,7 @@ def bherd(workload: Workload, case: Case, step: Step, value: float) -> Curve:
     return make_curve(workload, case, "bherd-fedavg", step=step, alpha=value)
 
 
-SWEEP = Sweep("3a", "α", lambda _workload: (0.1, 0.3, 0.5, 0.7, 1.0), bherd)
+SWEEP = Sweep("3a", "α", lambda _workload: (0.1, 0.3, 0.5, 0.7, 1.0), bherd, apart=0.1)
 
 
 def curves(scale: Scale) -> list[Curve]:

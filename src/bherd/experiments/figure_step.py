@@ -4,10 +4,10 @@ For α in 0.3, 0.5, 0.7 and both steps: BHerd, a random share, the share that he
 FedAvg with all gradients, all with the same step length, the same fixed order and the same seeds.
 """
 
-from typing import TYPE_CHECKING
-
 from bherd.experiments import style
+from bherd.experiments.bounds import MARGIN
 from bherd.experiments.experiment import Drawing, Experiment
+from bherd.experiments.forest import Effect, draw_percent
 from bherd.experiments.grid import (
     CASES,
     STEPS,
@@ -18,19 +18,16 @@ from bherd.experiments.grid import (
     plain_at_same_step,
     with_selector,
 )
-from bherd.experiments.panels import draw_lines, finish, head, limit_loss, sheet, styled
+from bherd.experiments.panels import finish, sheet
 from bherd.experiments.results import Results
 from bherd.experiments.scales import Scale
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 ALPHAS = (0.3, 0.5, 0.7)
 CAPTION = (
-    "Above: mean and 95% band over seeds; solid: step lengthened by 1/α, dashed: the step of the equation; "
-    "same fixed order and seeds for all, so only the choice of gradients differs.\nBelow: area under the "
-    "loss curve relative to FedAvg at the same step, paired over seeds, with 95% interval; "
-    "left of 0 is faster than FedAvg."
+    "Area under the training-loss curve against that of FedAvg with all gradients, at the same step length, "
+    "in the same fixed order and with the same seeds, so that only the choice of gradients differs: paired "
+    "difference in per cent with its 95% interval; left of 0 is faster than FedAvg. One scale for all "
+    "panels. Filled: step lengthened by 1/α; hollow: the step of the paper's equation. {margin}"
 )
 
 
@@ -56,61 +53,44 @@ def curves(scale: Scale) -> list[Curve]:
 
 
 def draw(results: Results) -> list[Drawing]:
-    if not any(results.has(curve) for curve in curves(results.scale)):
+    shown = curves(results.scale)
+    if not results.has(*shown):
         return []
-    return [_sheet(results, case) for case in CASES]
+    every = [effect for case in CASES for alpha in ALPHAS for effect in effects(results, case, alpha)]
+    ends = [100 * abs(end) for one in every for end in one.difference.interval[1:3] if end == end]
+    widest, percent = max(ends, default=1.0), 100 * MARGIN
+    far = widest > percent
+    figure, axes = sheet(len(ALPHAS), len(CASES), height=2.0, share_y="row", share_x=True)
+    for row, alpha in enumerate(ALPHAS):
+        for column, case in enumerate(CASES):
+            draw_percent(axes[row][column], effects(results, case, alpha), MARGIN if far else None)
+            axes[row][column].set_ylabel(f"α = {alpha:g}" if column == 0 else "", fontsize=11)
+            if row == 0:
+                axes[row][column].set_title(style.case_of(case), fontsize=10)
+    axes[-1][1].set_xlabel("difference in loss area (%), left is faster")
+    axes[0][0].set_xlim(-1.1 * widest, 1.1 * widest)
+    where = (
+        "the grey band"
+        if far
+        else f"which is {percent / widest:.0f} times as wide as the whole of this scale"
+    )
+    margin = f"What lies within ±{percent:g}%, {where}, counts as equal."
+    title = f"step · what the choice of gradients buys | {results.terms(results.scale.svm, shown)}"
+    finish(figure, [], title, CAPTION.format(margin=margin))
+    return [Drawing("step", figure)]
 
 
-def _sheet(results: Results, case: Case) -> Drawing:
-    figure, axes = sheet(2, len(ALPHAS), height=2.8)
-    for column, alpha in enumerate(ALPHAS):
-        lines = [
-            styled(curve, style.name_of(curve.config) + f", {step} step")
-            for step in STEPS
-            for curve in group(results.scale, case, alpha, step)
-        ]
-        draw_lines(axes[0][column], results, lines, "loss")
-        limit_loss([axes[0][column]], results, lines)
-        head(axes[0][column], f"α = {alpha:g}", results, lines)
-        axes[0][column].set_xlabel("round")
-        _forest(axes[1][column], results, case, alpha)
-    shown = [c for alpha in ALPHAS for step in STEPS for c in group(results.scale, case, alpha, step)]
-    terms = results.terms(results.scale.svm, shown)
-    title = f"step · what the choice of gradients buys, {style.case_of(case)} · {terms}"
-    finish(figure, axes[0], title, CAPTION, columns=4)
-    return Drawing("step" if case == "case2" else f"step-{case}", figure)
-
-
-def _forest(axes: "Axes", results: Results, case: Case, alpha: float) -> None:
+def effects(results: Results, case: Case, alpha: float) -> list[Effect]:
     """Each selector's area under the loss curve against FedAvg's at the same step."""
-    from matplotlib.ticker import MaxNLocator
-
-    ticks, names = [], []
-    place = 0
-    for step in reversed(STEPS):
+    found = []
+    for step in STEPS:
         plain, *others = group(results.scale, case, alpha, step)
-        for curve in others:
-            found = results.compare(curve, plain)
+        for curve in reversed(others):
             look = style.look_of(curve.config)
-            if found.n:
-                mean, low, high = (100 * value for value in found.difference)
-                axes.errorbar(
-                    mean,
-                    place,
-                    xerr=[[mean - low], [high - mean]],
-                    fmt=look.marker,
-                    color=look.colour,
-                    capsize=3,
-                    markersize=5,
-                    mfc=look.colour if step == "amplified" else "white",
-                )
-            ticks.append(place)
-            names.append(f"{style.name_of(curve.config).removesuffix('-FedAvg')}, {step}")
-            place += 1
-    axes.axvline(0, color="#D55E00", linewidth=1.2)
-    axes.set_yticks(ticks, names, fontsize=7.5)
-    axes.xaxis.set_major_locator(MaxNLocator(4))
-    axes.set_xlabel("loss area against FedAvg (%)")
+            label = f"{style.name_of(curve.config).removesuffix('-FedAvg')}, {step}"
+            difference = results.compare(curve, plain)
+            found.append(Effect(label, difference, look.colour, look.marker, style.is_longer(curve.config)))
+    return found
 
 
 EXPERIMENT = Experiment("step", "What the choice of gradients buys at the same step length", curves, draw)

@@ -160,10 +160,12 @@ def with_selector(workload: Workload, curve: Curve, selector: str) -> Curve:
 
 
 def controlled(workload: Workload, curve: Curve) -> list[Curve]:
-    """A BHerd curve; if its step is the amplified one, with the two controls that belong beside it."""
+    """A BHerd curve with all gradients in the same order at the same step; with the amplified step a random
+    share too."""
+    plain = plain_at_same_step(workload, curve)
     if curve.config.method.step == "equation":
-        return [curve]
-    return [curve, plain_at_same_step(workload, curve), with_selector(workload, curve, "random")]
+        return [curve, plain]
+    return [curve, plain, with_selector(workload, curve, "random")]
 
 
 def beside(workload: Workload, bherd: Callable[[Step], Curve]) -> Beside:

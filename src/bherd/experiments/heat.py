@@ -1,21 +1,44 @@
 """Figures 4a-4c share a form: a map of the kept steps for each of the five clients, at both steps."""
 
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from bherd.experiments.experiment import Drawing
 from bherd.experiments.grid import STEPS, Case, Curve, make_curve
 from bherd.experiments.panels import finish, sheet
 from bherd.experiments.results import Heat, Results
 from bherd.experiments.scales import Scale
 from bherd.experiments.style import case_of
+from bherd.statistics import Floats
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_ROWS = 64
+MOST_COLUMNS = 50
 CAPTION = (
-    "How often BHerd (α=0.5, fixed order) kept each local step within a stretch of rounds: white never, "
-    "black always; one run (seed 0), since every seed has an order of its own."
+    "How often BHerd (α = 0.5, fixed order) kept the local steps: white never, black always. A cell is the "
+    "mean "
+    "over {steps} neighbouring steps and {rounds} rounds. Step 1 is at the top, as in the report. One run "
+    "(seed 0), since every seed has an order of its own."
 )
 
 
 def heat_curves(scale: Scale, case: Case) -> list[Curve]:
     """BHerd at both steps."""
     return [make_curve(scale.svm, case, "bherd-fedavg", step=step) for step in STEPS]
+
+
+def block_means(share: Floats, rows: int, columns: int) -> Floats:
+    """The means of blocks of so many rows and columns; what is left over at the ends are smaller blocks."""
+    down = np.arange(0, share.shape[0], rows)
+    across = np.arange(0, share.shape[1], columns)
+    sums = np.add.reduceat(np.add.reduceat(share, down, axis=0), across, axis=1)
+    sizes = np.diff([*down, share.shape[0]])[:, None] * np.diff([*across, share.shape[1]])[None, :]
+    means: Floats = sums / sizes
+    return means
 
 
 def heat_draw(results: Results, name: str, case: Case) -> list[Drawing]:
@@ -25,35 +48,37 @@ def heat_draw(results: Results, name: str, case: Case) -> list[Drawing]:
     clients = max(map(len, heats))
     if clients == 0:
         return []
-    figure, axes = sheet(len(curves), clients, width=2.2, height=2.2)
+    every = [heat for maps in heats for heat in maps.values()]
+    steps = math.ceil(max(heat.share.shape[1] for heat in every) / MOST_ROWS)
+    stretches = math.ceil(max(heat.share.shape[0] for heat in every) / MOST_COLUMNS)
+    figure, axes = sheet(len(curves), clients, height=3.4, share_x=True)
     for row, (curve, maps) in enumerate(zip(curves, heats, strict=True)):
         for client, heat in maps.items():
-            panel = axes[row][client]
-            _paint(panel, heat, results.scale.svm.rounds)
+            _paint(axes[row][client], heat, results.scale.svm.rounds, steps, stretches)
             if row == 0:
-                panel.set_title(f"client {client + 1}", fontsize=9)
+                axes[row][client].set_title(f"client {client + 1}", fontsize=10)
             else:
-                panel.set_xlabel("round")
-        axes[row][0].set_ylabel(f"local step\n({curve.config.method.step} step)")
-    title = f"{name} · which local steps BHerd keeps, {case_of(case)} · {results.scale.svm.title}"
-    finish(figure, [], title, CAPTION)
+                axes[row][client].set_xlabel("round")
+        axes[row][0].set_ylabel(f"local step ({curve.config.method.step} step)")
+    title = f"{name} · which local steps BHerd keeps, {case_of(case)} | {results.scale.svm.title}"
+    rounds = stretches * results.scale.svm.rounds // max(heat.share.shape[0] for heat in every)
+    finish(figure, [], title, CAPTION.format(steps=steps, rounds=rounds))
     return [Drawing(name, figure)]
 
 
-def _paint(panel: object, heat: Heat, rounds: int) -> None:
-    from matplotlib.axes import Axes
+def _paint(panel: "Axes", heat: Heat, rounds: int, steps: int, stretches: int) -> None:
+    from matplotlib.ticker import MaxNLocator
 
-    assert isinstance(panel, Axes)
-    steps = heat.share.shape[1]
-    extent = (0.5, rounds + 0.5, 0.5, steps + 0.5)
     panel.imshow(
-        heat.share.T,
+        block_means(heat.share.T, steps, stretches),
         cmap="Greys",
         vmin=0,
         vmax=1,
         aspect="auto",
-        origin="lower",
-        extent=extent,
+        origin="upper",
+        extent=(0.5, rounds + 0.5, heat.share.shape[1] + 0.5, 0.5),
         interpolation="nearest",
     )
     panel.grid(visible=False)
+    panel.xaxis.set_major_locator(MaxNLocator(2, integer=True))
+    panel.tick_params(labelsize=8)

@@ -1,11 +1,12 @@
 """docs/reproduction.md, written from the tables and from nothing else."""
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from bherd.experiments import eta, targets
+from bherd.experiments.catalogue import EXPERIMENTS
+from bherd.experiments.claim_page import FIGURES, claim_sections, claim_table, link_to, write_claims
 from bherd.experiments.claims import speed_claims
 from bherd.experiments.claims_sweeps import sweep_claims
 from bherd.experiments.claims_within import inner_claims
@@ -16,9 +17,25 @@ from bherd.experiments.results import SCALE_FILE, Results, read_results
 from bherd.experiments.scales import SCALE_NAMES
 from bherd.experiments.style import case_of
 from bherd.experiments.targets import target_table
-from bherd.experiments.verdict import RULES, Judged, percent
+from bherd.experiments.verdict import RULES, Claim, Judged, judge
+from bherd.experiments.wording import p_value, percent, signed
+from bherd.statistics import Difference, holm
 
-FIGURES = "figures"
+AGAIN = """\
+```console
+$ bherd data fetch mnist cifar10
+$ bherd reproduce all --scale smoke     # minutes: does it work?
+$ bherd reproduce all --scale quick
+$ bherd reproduce all --scale paper --problems svm-mnist
+```
+
+Every command can be stopped at any moment and started again; finished runs are not repeated. A curve that you
+have not run keeps the rows that the tables in `--out` have of it. With `--redraw` nothing is run: figures and
+this page are made anew from the tables.
+
+```console
+$ bherd reproduce all --scale paper --redraw
+```"""
 
 
 def read_all(root: Path) -> list[Results]:
@@ -28,59 +45,58 @@ def read_all(root: Path) -> list[Results]:
 
 
 def judge_claims(everything: Sequence[Results]) -> list[Judged]:
-    """A row for each claim, from the largest scale at which it could be tested."""
+    """Every claim, from the largest scale at which it can be tested, judged as one family."""
     groups = (speed_claims, sweep_claims, inner_claims)
     by_scale = [[row for claims in groups for row in claims(results)] for results in everything]
-    return [min(rows, key=_preference) for rows in zip(*by_scale, strict=True)]
+    return judge([min(rows, key=_preference) for rows in zip(*by_scale, strict=True)])
 
 
-def _preference(row: Judged) -> tuple[bool, bool]:
-    return row.verdict == "not testable at this scale", row.n == 0
+def _preference(claim: Claim) -> tuple[bool, bool]:
+    return not claim.is_testable, claim.n == 0
 
 
 def write_page(page: Path, root: Path) -> list[Judged]:
-    """Write the page and return the verdicts."""
+    """Write the page and the table of all claims, and return the verdicts."""
     everything = read_all(root)
-    rows = judge_claims(everything)
+    judged = judge_claims(everything)
+    write_claims(root, judged)
+    family = sum(p == p for one in judged for p in one.corrected)
     parts = [
         "# What holds, and under which reading of the step",
         "`bherd reproduce` writes this page from the tables beside the figures; nobody edits it by hand.",
-        headline(everything, rows),
+        *(selection_summary(results) for results in everything[:1]),
+        "*Equation*: w ← w − η (E/α) Σ pᵢ gᵢ as the paper prints it; *amplified*: the same step lengthened "
+        "by 1/α, which is what its figures show.",
+        "## How the claims are judged",
+        RULES.format(family=family).strip(),
         "## The claims of the paper",
-        "Differences are relative differences of the area under the training-loss curve with their 95% "
-        "interval, unless another measure is named. *Equation*: w ← w − η (E/α) Σ pᵢ gᵢ as printed; "
-        "*amplified*: the same step lengthened by 1/α. *At the same step* puts BHerd (amplified) beside the "
-        "same server with all gradients and beside a random share, both with that longer step.",
-        verdict_table(rows),
+        f"{counts(judged)} The columns of the two steps have the smallest and the largest effect that the "
+        "verdict rests on; the number leads to all of them with their intervals, and "
+        f"[claims.csv]({link_to(root / 'claims.csv', page)}) has them as a table.",
+        claim_table(judged),
         "## What the choice of gradients buys",
         *(selection_table(results) for results in everything[:1]),
         *target_section(everything),
         *rate_section(everything),
-        "## The rules",
-        RULES.strip(),
+        "## Claim by claim",
+        claim_sections(judged, root, page),
         "## The scales",
         scale_table(everything),
         "## The figures",
         figure_list(everything, root, page),
         "## Do it again",
-        "```\nbherd data fetch mnist cifar10\n"
-        "bherd reproduce all --scale smoke     # minutes: does it work?\n"
-        "bherd reproduce all --scale quick\nbherd reproduce all --scale paper --problems svm-mnist\n```\n"
-        "Every command can be stopped at any moment and started again; finished runs are not repeated.",
+        AGAIN,
     ]
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
-    return rows
+    return judged
 
 
-def headline(everything: Sequence[Results], rows: Sequence[Judged]) -> str:
-    """The page in a few sentences."""
-    counted = Counter(row.verdict for row in rows)
+def counts(judged: Sequence[Judged]) -> str:
+    """How many claims have which verdict."""
+    counted = Counter(one.verdict for one in judged)
     verdicts = ", ".join(f"*{verdict}* {count}" for verdict, count in counted.most_common())
-    text = f"Verdicts on {len(rows)} claims: {verdicts}."
-    if everything:
-        text += " " + selection_summary(everything[0])
-    return text.strip()
+    return f"Verdicts on {len(judged)} claims: {verdicts}."
 
 
 def selection_summary(results: Results) -> str:
@@ -92,7 +108,7 @@ def selection_summary(results: Results) -> str:
             for case in CASES:
                 for step in STEPS:
                     curves = group(results.scale, case, alpha, step)
-                    found.append(results.compare(curves[3], curves[index]).difference.mean)
+                    found.append(results.compare(curves[3], curves[index]).interval.mean)
         values = [100 * value for value in found if value == value]
         if values:
             # A zero is added so that no "-0.00" is printed.
@@ -108,42 +124,32 @@ def selection_summary(results: Results) -> str:
     )
 
 
-def verdict_table(rows: Sequence[Judged]) -> str:
-    """The table of claims."""
-    lines = [
-        "| claim | equation | amplified | at the same step | n | verdict | scale |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row.claim} | {row.equation.text} | {row.amplified.text} | {row.control or '–'} | {row.n} "
-        f"| **{row.verdict}** | {row.scale} |"
-        for row in rows
-    ]
-    return "\n".join(lines)
-
-
 def selection_table(results: Results) -> str:
     """BHerd against its three controls for each case, share and step."""
     lines = [
         f"The SVM at the scale `{results.scale.name}` ({results.scale.svm.title}): BHerd's area under the "
-        "loss curve against three controls with the same step length, the same fixed order and seeds; "
-        "p and Cohen's d of the paired differences to the random share.",
+        "loss curve against three controls with the same step length, the same fixed order and seeds. The "
+        "last columns are the paired test against the random share: p, corrected by Holm's method over this "
+        "table, and Cohen's d.",
         "",
-        "| case | α | step | against FedAvg | against random | p, d | against reversed herding |",
-        "|---|---|---|---|---|---|---|",
+        "| case | α | step | against FedAvg | against reversed herding | against random | p | d |",
+        "|---|---|---|---|---|---|---|---|",
     ]
+    found: list[tuple[str, list[Difference]]] = []
     for case in CASES:
         for alpha in ALPHAS:
             for step in STEPS:
                 plain, random, reverse, bherd = group(results.scale, case, alpha, step)
-                chance = results.compare(bherd, random)
-                if chance.n == 0:
-                    continue
-                lines.append(
-                    f"| {case_of(case)} | {alpha:g} | {step} | {percent(results.compare(bherd, plain))} "
-                    f"| {percent(chance)} | {chance.p:.2g}, {chance.effect:.2f} "
-                    f"| {percent(results.compare(bherd, reverse))} |"
-                )
+                against = [results.compare(bherd, other) for other in (plain, reverse, random)]
+                if against[-1].seeds:
+                    found.append((f"| {case_of(case)} | {alpha:g} | {step} ", against))
+    corrected = holm([against[-1].p for _, against in found])
+    lines += [
+        head
+        + "".join(f"| {percent(one)} " for one in against)
+        + f"| {p_value(p)} | {signed(against[-1].effect)} |"
+        for (head, against), p in zip(found, corrected, strict=True)
+    ]
     return "\n".join(lines)
 
 
@@ -189,11 +195,13 @@ def scale_table(everything: Sequence[Results]) -> str:
 
 
 def figure_list(everything: Sequence[Results], root: Path, page: Path) -> str:
-    """Links to the figures, relative to the page."""
-    lines = []
+    """Every figure below what it is about."""
+    titles = {experiment.name: experiment.title for experiment in EXPERIMENTS}
+    parts = []
     for results in everything:
         folder = root / results.scale.name / FIGURES
         for path in sorted(folder.glob("*.png")):
-            link = Path(os.path.relpath(path.resolve(), page.resolve().parent)).as_posix()
-            lines.append(f"- {results.scale.name}: [{path.stem}]({link})")
-    return "\n".join(lines)
+            title = titles[path.stem.partition("-")[0]]
+            name = f"{path.stem} ({results.scale.name} scale)"
+            parts.append(f"{title}: {name}\n\n![{title}: {name}]({link_to(path, page)})")
+    return "\n\n".join(parts)

@@ -1,17 +1,16 @@
-"""The pieces that several figures are put together from."""
+"""The pieces that several figures are put together from: the sheet, curves with their bands, the caption."""
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from bherd.experiments import style
-from bherd.experiments.experiment import Drawing
-from bherd.experiments.grid import CASES, Case, Curve
+from bherd.experiments.grid import Curve
 from bherd.experiments.results import Results, Trajectory
-from bherd.experiments.scales import Workload
 from bherd.experiments.tables import Column
 
 if TYPE_CHECKING:
@@ -19,11 +18,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Quantity = Literal["loss", "accuracy"]
+WIDTH = 8.3
+"""Inches: a hundred pixels each on a page that is 830 pixels wide, where a point is then 1.4 pixels."""
 BAND_POINTS = 80
-"""About so many points of a band are drawn: more would only make the files larger."""
-CLEAR, FAINT, FEW_SEEDS = 0.18, 0.05, 10
+"""About so many points of a band are drawn: more cannot be seen."""
+CLEAR, FAINT, FEW_SEEDS = 0.18, 0.07, 10
 """How dense a band is; with fewer seeds it is so wide that it must be faint for the curves to be seen."""
 LABELS: dict[Quantity, str] = {"loss": "training loss", "accuracy": "test accuracy (%)"}
+NOTE = "#444444"
 
 
 class Line(NamedTuple):
@@ -46,49 +48,50 @@ def styled(curve: Curve, label: str | None = None) -> Line:
 
 
 def sheet(
-    rows: int, columns: int, *, width: float = 3.3, height: float = 2.4
+    rows: int,
+    columns: int,
+    *,
+    height: float = 2.3,
+    share_y: Literal["none", "row", "all"] = "none",
+    share_x: bool = False,
 ) -> "tuple[Figure, list[list[Axes]]]":
-    """An empty figure with a grid of panels and room for a legend and a caption below."""
+    """An empty figure as wide as a page, with a grid of panels and room for a legend and a caption below."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(rows, columns, squeeze=False)
+    axes = figure.subplots(rows, columns, squeeze=False, sharey=share_y, sharex=share_x)
     return figure, [list(row) for row in axes]
 
 
 def draw_lines(axes: "Axes", results: Results, lines: Sequence[Line], quantity: Quantity) -> None:
     """Curves with their bands; a cross where a method's first run diverged."""
-    from matplotlib.ticker import MaxNLocator
-
     for number, line in enumerate(lines):
         found = results.trajectories.get(line.curve.key)
         if found is None or len(found.rounds) == 0:
             continue
         factor = 100.0 if quantity == "accuracy" else 1.0
         band = found.accuracy if quantity == "accuracy" else found.loss
-        spacing = max(1, len(found.rounds) // 8)
-        marks = (number * spacing // max(1, len(lines)), spacing)
-        draw_line(axes, line, found.rounds, factor * band.mean, markevery=marks)
-        few = results.configurations[line.curve.key].n < FEW_SEEDS
+        draw_line(axes, line, found.rounds, factor * band.mean, places=(number, len(lines)))
+        row = results.configurations[line.curve.key]
+        density = FAINT if row.n < FEW_SEEDS else CLEAR
         draw_band(
-            axes,
-            found.rounds,
-            factor * band.low,
-            factor * band.high,
-            line.colour,
-            line.layer - 0.5,
-            FAINT if few else CLEAR,
+            axes, found.rounds, factor * band.low, factor * band.high, line.colour, line.layer - 0.5, density
         )
-        if results.configurations[line.curve.key].diverged:
+        if row.diverged:
             axes.plot(
                 found.rounds[-1], factor * band.mean[-1], "x", color=line.colour, markersize=9, zorder=9
             )
     axes.set_ylabel(LABELS[quantity])
-    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    if quantity == "accuracy":
-        _limit_accuracy(axes, results, lines)
+    whole_rounds(axes)
+
+
+def whole_rounds(axes: "Axes") -> None:
+    """Few ticks, at whole rounds."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
 
 
 def draw_line(
@@ -97,9 +100,11 @@ def draw_line(
     x: Sequence[float] | Column,
     y: Sequence[float] | Column,
     *,
-    markevery: tuple[int, int] | None = None,
+    places: tuple[int, int] = (0, 1),
 ) -> None:
-    """Values in a line's own look."""
+    """Values in a line's own look; of so many lines, this one, which decides where its marks are."""
+    number, count = places
+    spacing = max(1, len(x) // 8)
     axes.plot(
         x,
         y,
@@ -108,7 +113,7 @@ def draw_line(
         linewidth=line.width,
         marker=line.marker or None,
         markersize=4,
-        markevery=markevery,
+        markevery=(number * spacing // max(1, count), spacing),
         label=line.label,
         zorder=line.layer,
     )
@@ -121,18 +126,24 @@ def draw_band(
     high: Column,
     colour: str,
     layer: float = 1.0,
-    alpha: float = CLEAR,
+    density: float = CLEAR,
 ) -> None:
     """The band around a curve, by not more points than one can see."""
     thin = slice(None, None, max(1, len(rounds) // BAND_POINTS))
     axes.fill_between(
-        rounds[thin], low[thin], high[thin], color=colour, alpha=alpha, linewidth=0, zorder=layer
+        rounds[thin], low[thin], high[thin], color=colour, alpha=density, linewidth=0, zorder=layer
     )
 
 
-def _limit_accuracy(axes: "Axes", results: Results, lines: Sequence[Line]) -> None:
-    """Leave out the first rounds' climb, and what bands of few seeds have beyond 0 and 100."""
-    means = [found.accuracy.mean for found in _trajectories(results, lines)]
+def known(results: Results, lines: Sequence[Line]) -> list[Trajectory]:
+    """Those of the curves that have any round to show."""
+    found = [results.trajectories.get(line.curve.key) for line in lines]
+    return [one for one in found if one is not None and len(one.rounds)]
+
+
+def limit_accuracy(axes: "Axes", results: Results, lines: Sequence[Line]) -> None:
+    """Leave out the first rounds' climb, and say so."""
+    means = [found.accuracy.mean for found in known(results, lines)]
     if means:
         low = 100 * min(float(mean[len(mean) // 20 :].min()) for mean in means)
         high = 100 * max(float(mean.max()) for mean in means)
@@ -140,34 +151,9 @@ def _limit_accuracy(axes: "Axes", results: Results, lines: Sequence[Line]) -> No
         axes.set_ylim(max(0.0, low - room), min(100.0, high + room))
 
 
-def head(axes: "Axes", title: str, results: Results, lines: Sequence[Line]) -> None:
-    """The title of a column of panels and, below it, which of its runs diverged."""
-    rows = [(line.label, results.configurations.get(line.curve.key)) for line in lines]
-    lost = [f"{label}: {row.diverged} of {row.n} diverged" for label, row in rows if row and row.diverged]
-    axes.set_title(title, fontsize=9, pad=6 + 9 * len(lost))
-    if lost:
-        axes.annotate(
-            "\n".join(lost),
-            (0.5, 1.0),
-            (0, 3),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            fontsize=6.5,
-            color="#444444",
-        )
-
-
-def _trajectories(results: Results, lines: Sequence[Line]) -> list[Trajectory]:
-    """Those of the curves that have any round to show."""
-    found = [results.trajectories.get(line.curve.key) for line in lines]
-    return [one for one in found if one is not None and len(one.rounds)]
-
-
 def limit_loss(panels: "Sequence[Axes]", results: Results, lines: Sequence[Line], room: float = 1.6) -> None:
     """One scale for the panels, that a curve which runs away does not flatten the others."""
-    means = [found.loss.mean for found in _trajectories(results, lines)]
+    means = [found.loss.mean for found in known(results, lines)]
     if means:
         low = min(float(mean.min()) for mean in means)
         starts = [float(mean[0]) for mean in means]
@@ -176,14 +162,45 @@ def limit_loss(panels: "Sequence[Axes]", results: Results, lines: Sequence[Line]
             axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
 
 
-def log_loss(axes: "Axes", means: Sequence[Column]) -> None:
-    """A logarithmic scale that shows all of these losses, those of runs that run away as well."""
+def tell_cut(axes: "Axes") -> None:
+    """Say in a panel that curves leave it at the top or at the bottom, where they do."""
+    low, high = axes.get_ylim()
+    shown = [np.asarray(line.get_ydata(), dtype=np.float64) for line in axes.get_lines()]
+    values = np.concatenate(shown) if shown else np.array([])
+    sides = [side for side, cut in (("above", values > high), ("below", values < low)) if cut.any()]
+    if sides:
+        note(axes, f"cut off {' and '.join(sides)}", (0.98, 0.96 if sides == ["above"] else 0.06))
+
+
+def note(axes: "Axes", text: str, place: tuple[float, float] = (0.98, 0.96)) -> None:
+    """A remark inside a panel."""
+    axes.annotate(
+        text,
+        place,
+        xycoords="axes fraction",
+        ha="right",
+        va="top" if place[1] > 0.5 else "bottom",
+        fontsize=8,
+        color=NOTE,
+        style="italic",
+        zorder=20,
+    )
+
+
+def lost(results: Results, lines: Sequence[Line]) -> list[str]:
+    """Which of the curves have runs that diverged, in words."""
+    rows = [(line.label, results.configurations.get(line.curve.key)) for line in lines]
+    return [f"{label}: {row.diverged} of {row.n} diverged" for label, row in rows if row and row.diverged]
+
+
+def plain_log(axes: "Axes", values: Column) -> None:
+    """A logarithmic y-axis around these values, with ticks that read as numbers."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     axes.set_yscale("log")
-    finite = np.concatenate([mean[np.isfinite(mean)] for mean in means]) if means else np.array([])
+    finite = values[np.isfinite(values) & (values > 0)]
     if len(finite):
-        low, high = 0.8 * float(finite.min()), 1.25 * float(finite.max())
+        low, high = 0.7 * float(finite.min()), 1.5 * float(finite.max())
         axes.set_ylim(low, high)
         decades = math.log10(high / low)
         subs = (1.0, 2.0, 5.0) if decades < 1.5 else (1.0, 3.0) if decades < 3 else (1.0,)
@@ -201,61 +218,20 @@ def finish(figure: "Figure", panels: "Sequence[Axes]", title: str, caption: str,
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             if isinstance(handle, Line2D):
                 handles.setdefault(label, handle)
-    figure.suptitle(title, fontsize=11)
+    first, _, rest = title.partition(" | ")
+    figure.suptitle(f"{first}\n{rest}" if rest else first, fontsize=11)
+    text = textwrap.fill(caption, 122)
     if not handles:
-        figure.supxlabel(caption, fontsize=7.5, color="#444444")
+        figure.supxlabel(text, fontsize=9, color=NOTE)
         return
     figure.legend(
         handles.values(),
         handles.keys(),
         loc="outside lower center",
         ncols=columns,
-        handlelength=3.2,
-        fontsize=8,
-        title=caption,
-        title_fontsize=7.5,
+        handlelength=2.8,
+        columnspacing=1.4,
+        fontsize=9,
+        title=text,
+        title_fontproperties={"size": 9},
     )
-
-
-def grid_of_cases(
-    results: Results,
-    lines: Sequence[Sequence[Line]],
-    titles: Sequence[str],
-    title: str,
-    caption: str,
-    *,
-    log: bool = False,
-) -> "Figure":
-    """Two rows, loss and accuracy; a column for each group of lines. `log`: losses by their logarithm."""
-    figure, axes = sheet(2, len(lines))
-    for column, group in enumerate(lines):
-        draw_lines(axes[0][column], results, group, "loss")
-        draw_lines(axes[1][column], results, group, "accuracy")
-        head(axes[0][column], titles[column], results, group)
-        axes[1][column].set_xlabel("round")
-        if log:
-            log_loss(axes[0][column], [one.loss.mean for one in _trajectories(results, group)])
-        else:
-            limit_loss([axes[0][column]], results, group)
-    finish(figure, [one for row in axes for one in row], title, caption)
-    return figure
-
-
-def draw_cases(
-    results: Results,
-    workload: Workload,
-    curves_of: Callable[[Case], list[Curve]],
-    name: str,
-    title: str,
-    caption: str,
-) -> list[Drawing]:
-    """The three cases of a problem side by side, methods in their own colours; nothing without results."""
-    groups = [curves_of(case) for case in CASES]
-    every = [curve for group in groups for curve in group]
-    if not any(results.has(curve) for curve in every):
-        return []
-    lines = [[styled(curve) for curve in group] for group in groups]
-    titles = [style.case_of(case) for case in CASES]
-    title = f"{title} · {results.terms(workload, every)}"
-    figure = grid_of_cases(results, lines, titles, title, caption, log=workload.model == "cnn")
-    return [Drawing(f"{name}-{workload.name}", figure)]

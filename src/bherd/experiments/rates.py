@@ -5,29 +5,30 @@ lose there for no other reason, so this experiment tries the next two below for 
 """
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from bherd.experiments import style
+from bherd.experiments.dots import Series, draw_series, stripes
 from bherd.experiments.eta import workloads
 from bherd.experiments.experiment import Drawing, Experiment
 from bherd.experiments.grid import CASES, Case, Curve, beside, make_curve
-from bherd.experiments.panels import draw_line, finish, head, log_loss, sheet, styled
+from bherd.experiments.panels import finish, plain_log, sheet, styled
 from bherd.experiments.results import Results
 from bherd.experiments.scales import LADDER, Scale, Workload
-from bherd.experiments.statistics import Interval
-from bherd.experiments.tables import ConfigurationRow
-from bherd.experiments.verdict import percent
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from bherd.experiments.wording import percent
 
 CAPTION = (
-    "Mean and 95% interval over seeds; the other figures have the largest of these rates. "
-    "Solid: step lengthened by 1/α; dashed: the step of the paper's equation.\nFedAvg reshuffles every "
-    "epoch; BHerd and the controls of the longer step (FedAvg with a fixed order, random share) do not."
+    "Every dot is a run of the seeds {seeds}, which all rates have (the largest rate has more, left out "
+    "here); a "
+    "cross at the upper edge diverged. Large marks: geometric mean of the losses, mean of the accuracies; "
+    "the "
+    "median where a run diverged. All marks on one stripe belong to its rate. No intervals: three seeds are "
+    "shown "
+    "best by themselves. Solid: step lengthened by 1/α; dashed: the step of the paper's equation. FedAvg, "
+    "reshuffled, differs from the others in its order too. Dotted: guessing."
 )
 
 
@@ -64,63 +65,45 @@ def _was_run(results: Results, workload: Workload) -> bool:
     return results.has(*rivals(workload, "case1", rates(workload)[0]))
 
 
+def common_seeds(results: Results, groups: Sequence[Rivals]) -> list[int]:
+    """The seeds that every curve has: what is compared over the rates is compared over these."""
+    found = [{row.seed for row in results.runs.get(c.key, [])} for group in groups for c in group]
+    return sorted(set.intersection(*found)) if found else []
+
+
 def _sheet(results: Results, workload: Workload) -> Drawing:
-    figure, axes = sheet(2, len(CASES))
+    figure, axes = sheet(2, len(CASES), height=2.6, share_y="row")
+    grid = {case: [rivals(workload, case, rate) for rate in rates(workload)] for case in CASES}
+    every = [group for groups in grid.values() for group in groups]
+    seeds = common_seeds(results, every)
     for column, case in enumerate(CASES):
         above, below = axes[0][column], axes[1][column]
-        groups = [rivals(workload, case, rate) for rate in rates(workload)]
-        _over_rates(above, results, groups, _area)
-        _over_rates(below, results, groups, _accuracy)
-        head(above, style.case_of(case), results, [styled(curve) for group in groups for curve in group])
-        log_loss(above, [np.array([_area(row).mean for row in _rows(results, groups)])])
-        _limit_accuracy(below, [_accuracy(row) for row in _rows(results, groups)])
-        above.set(ylabel="mean training loss")
-        below.set(xlabel="learning rate $\\eta$", ylabel="final test accuracy (%)")
-        for panel in (above, below):
-            panel.set_xticks(range(len(groups)), [f"{rate:g}" for rate in rates(workload)])
-    every = [c for case in CASES for rate in rates(workload) for c in rivals(workload, case, rate)]
-    title = f"rates · BHerd at smaller learning rates, α=0.5 · {results.terms(workload, every)}"
-    finish(figure, [one for row in axes for one in row], title, CAPTION)
+        for row, panel in enumerate((above, below)):
+            stripes(panel, [f"{rate:g}" for rate in rates(workload)])
+            for number, across in enumerate(zip(*grid[case], strict=True)):
+                line = styled(across[0])
+                values = [_values(results, curve, seeds, accuracy=row == 1) for curve in across]
+                series = Series(line.label, line.colour, line.marker, line.dashes, values)
+                draw_series(panel, number, len(Rivals._fields), series, geometric=row == 0)
+        above.set_title(style.case_of(case), fontsize=10)
+        below.set_xlabel("learning rate $\\eta$")
+    areas = [results.areas(curve).get(seed, math.nan) for group in every for curve in group for seed in seeds]
+    plain_log(axes[0][0], np.array(areas))
+    axes[1][0].set_ylim(0, 100 if workload.name == "cnn-mnist" else 50)
+    for panel in axes[1]:
+        panel.axhline(10, color="#444444", linestyle=":", linewidth=1.2)
+    axes[0][0].set_ylabel("mean training loss")
+    axes[1][0].set_ylabel("final test accuracy (%)")
+    terms = results.terms(workload, [curve for group in every for curve in group], len(seeds))
+    title = f"rates · BHerd at smaller learning rates, α = 0.5 | {terms}"
+    names = f"{seeds[0]} to {seeds[-1]}" if seeds else "none"
+    finish(figure, [one for row in axes for one in row], title, CAPTION.format(seeds=names))
     return Drawing(f"rates-{workload.name}", figure)
 
 
-def _over_rates(
-    axes: "Axes",
-    results: Results,
-    groups: Sequence[Rivals],
-    quantity: Callable[[ConfigurationRow], Interval],
-) -> None:
-    """A quantity of every method over the rates, the methods a little apart so that intervals can be seen."""
-    for number, across in enumerate(zip(*groups, strict=True)):
-        line = styled(across[0])
-        places = [place for place, curve in enumerate(across) if results.has(curve)]
-        if not places:
-            continue
-        found = [quantity(results.configurations[across[place].key]) for place in places]
-        mean, low, high = zip(*found, strict=True)
-        x = [place + 0.06 * (number - 2) for place in places]
-        draw_line(axes, line._replace(marker=line.marker or "s"), x, mean)
-        axes.vlines(x, low, high, color=line.colour, linewidth=1.0, zorder=line.layer - 0.5)
-
-
-def _rows(results: Results, groups: Sequence[Rivals]) -> list[ConfigurationRow]:
-    found = [results.configurations.get(curve.key) for group in groups for curve in group]
-    return [row for row in found if row is not None]
-
-
-def _limit_accuracy(axes: "Axes", found: Sequence[Interval]) -> None:
-    """No accuracy lies beyond 0 and 100, whatever the intervals of few seeds say."""
-    ends = [end for one in found for end in one if math.isfinite(end)]
-    if ends:
-        axes.set_ylim(max(-1.0, min(ends) - 1), min(101.0, max(ends) + 1))
-
-
-def _area(row: ConfigurationRow) -> Interval:
-    return Interval(row.area, row.area_low, row.area_high)
-
-
-def _accuracy(row: ConfigurationRow) -> Interval:
-    return Interval(100 * row.final_accuracy, 100 * row.final_accuracy_low, 100 * row.final_accuracy_high)
+def _values(results: Results, curve: Curve, seeds: Sequence[int], *, accuracy: bool) -> dict[int, float]:
+    rows = [row for row in results.runs.get(curve.key, []) if row.seed in seeds]
+    return {row.seed: 100 * row.final_accuracy if accuracy else row.area for row in rows}
 
 
 def rate_table(results: Results) -> str:
@@ -138,7 +121,7 @@ def rate_table(results: Results) -> str:
                 ]
                 cells = " | ".join(percent(one) for one in compared)
                 lines.append(
-                    f"| {workload.title} | {style.case_of(case)} | {rate:g} | {cells} | {compared[0].n} |"
+                    f"| {workload.title} | {style.case_of(case)} | {rate:g} | {cells} | {compared[0].seeds} |"
                 )
     if not lines:
         return ""

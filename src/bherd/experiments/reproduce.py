@@ -10,18 +10,19 @@ from bherd.config import Config
 from bherd.errors import InputError
 from bherd.experiments import estimate, tables
 from bherd.experiments.catalogue import EXPERIMENTS, choose, curves_of
+from bherd.experiments.claim_page import FIGURES
 from bherd.experiments.collect import collect, run_directory
 from bherd.experiments.contrast import comparison_rows
 from bherd.experiments.data import has_cifar, locate, prepare_data
 from bherd.experiments.estimate import Cost, spell
 from bherd.experiments.grid import Curve
 from bherd.experiments.on_ray import run_jobs_on_ray
-from bherd.experiments.page import FIGURES, write_page
+from bherd.experiments.page import write_page
 from bherd.experiments.progress import Progress
-from bherd.experiments.results import read_results, write_scale
+from bherd.experiments.results import SCALE_FILE, read_results, read_scale, write_scale
 from bherd.experiments.runner import Ended, Job, is_finished, run_jobs
 from bherd.experiments.scales import WORKLOADS, Scale, WorkloadName, make_scale
-from bherd.experiments.style import RC, save_svg
+from bherd.experiments.style import RC
 from bherd.experiments.tables import ComparisonRow, TheoremRow
 from bherd.experiments.theorem import check_theorem
 from bherd.processes import in_processes
@@ -51,6 +52,8 @@ class Options:
     engine: str = "processes"
     ray_address: str | None = None
     dry_run: bool = False
+    redraw: bool = False
+    """Run nothing: tables, figures and page from the tables that are there."""
 
 
 def reproduce(options: Options, tell: Tell) -> list[str]:
@@ -59,11 +62,15 @@ def reproduce(options: Options, tell: Tell) -> list[str]:
         raise InputError(f"engine is {options.engine!r}, but one of {', '.join(ENGINES)} is expected")
     if options.seeds is not None and options.seeds < 1:
         raise InputError(f"--seeds is {options.seeds}, but at least 1 is needed")
-    scale = make_scale(options.scale, cifar=options.scale == "paper" or has_cifar())
+    scale = _scale(options)
     figures = [name for name in options.figures if name != THEOREM_NAME]
     experiments = choose(figures) if figures else []
     work, out = options.work / scale.name, options.out / scale.name
-    ordered = _ordered(options, scale, work, [e.name for e in experiments])
+    names = [experiment.name for experiment in experiments]
+    if options.redraw:
+        _write(scale, names, None, out, options, tell)
+        return []
+    ordered = _ordered(options, scale, work, names)
     if options.dry_run:
         _grid(ordered, options, scale, work, tell)
         return []
@@ -72,26 +79,43 @@ def reproduce(options: Options, tell: Tell) -> list[str]:
         prepare_data(scale, [curve for curve, _ in ordered.values()], work)
         jobs = _grid(ordered, options, scale, work, tell)
         failures = _run(jobs, options, tell)
-        tell("aggregating")
-        every = curves_of(list(EXPERIMENTS), scale, list(WORKLOADS))
-        collect(scale, every, options.seeds, work, out)
-        write_scale(out, scale)
         if THEOREM_NAME in options.figures or "all" in options.figures:
             _theorem(scale, work, out, options, tell)
-        results = read_results(out)
-        rows = comparison_rows(results, every)
-        tables.write_rows(out / tables.COMPARISONS, ComparisonRow, rows)
-        _draw([e.name for e in experiments], out, _processes(options), tell)
+        _write(scale, names, work, out, options, tell)
         finished = [path for path in ordered if is_finished(path)][:REPORTED_RUNS]
         if finished:
             report = build(finished, work / "report.html", f"Reproduction ({scale.name}), first runs")
             tell(f"report of {len(finished)} runs: {report}")
+    return failures
+
+
+def _scale(options: Options) -> Scale:
+    """The scale, with CIFAR-10 where it is there or where it is not asked for and the tables have it."""
+    folder = options.out / options.scale
+    if options.redraw:
+        return read_scale(folder)
+    cifar = options.scale == "paper" or has_cifar()
+    if "cnn-cifar10" not in options.problems and (folder / SCALE_FILE).is_file():
+        cifar = cifar or "synthetic" not in read_scale(folder).cnn_cifar.dataset
+    return make_scale(options.scale, cifar)
+
+
+def _write(
+    scale: Scale, names: list[str], work: Path | None, out: Path, options: Options, tell: Tell
+) -> None:
+    """Tables from the runs in `work` and from what is there, then the figures and the page."""
+    tell("tables")
+    every = curves_of(list(EXPERIMENTS), scale, list(WORKLOADS))
+    collect(scale, every, options.seeds, work, out)
+    write_scale(out, scale)
+    rows = comparison_rows(read_results(out), every)
+    tables.write_rows(out / tables.COMPARISONS, ComparisonRow, rows)
+    _draw(names, out, _processes(options), tell)
     page = options.page or (
         out / "reproduction.md" if scale.name == "smoke" else Path("docs/reproduction.md")
     )
     write_page(page, options.out)
     tell(f"tables and figures: {out}; verdict: {page}")
-    return failures
 
 
 def _ordered(
@@ -176,7 +200,7 @@ def _theorem(scale: Scale, work: Path, out: Path, options: Options, tell: Tell) 
 
 
 def _draw(names: list[str], out: Path, processes: int, tell: Tell) -> None:
-    """Every figure that has something to show, as PNG and SVG."""
+    """Every figure that has something to show, as PNG."""
     (out / FIGURES).mkdir(parents=True, exist_ok=True)
     drawn = in_processes(partial(draw_experiment, out=out), names, processes)
     tell(f"figures: {' '.join(name for group in drawn for name in group)}")
@@ -191,5 +215,4 @@ def draw_experiment(name: str, out: Path) -> list[str]:
         drawings = experiment.draw(read_results(out))
         for drawing in drawings:
             drawing.figure.savefig(out / FIGURES / f"{drawing.name}.png")
-            save_svg(drawing.figure, out / FIGURES / f"{drawing.name}.svg")
     return [drawing.name for drawing in drawings]

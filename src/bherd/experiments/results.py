@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,8 +12,8 @@ import numpy as np
 from bherd.errors import DamagedFileError
 from bherd.experiments import tables
 from bherd.experiments.grid import Curve
+from bherd.experiments.measures import CALM
 from bherd.experiments.scales import Scale, Workload, make_scale
-from bherd.experiments.statistics import Band, Comparison, Floats, compare, exceeds
 from bherd.experiments.tables import (
     Column,
     ConcentrationRow,
@@ -22,6 +22,7 @@ from bherd.experiments.tables import (
     TheoremRow,
 )
 from bherd.runs.files import write_atomically
+from bherd.statistics import Band, Difference, Floats, paired_ratio
 
 SCALE_FILE = "scale.json"
 
@@ -60,36 +61,43 @@ class Results:
         """Whether all these curves were run."""
         return all(curve.key in self.configurations for curve in curves)
 
-    def terms(self, workload: Workload, curves: Iterable[Curve]) -> str:
-        """The size of an experiment with these curves, for captions: what they share, and how many seeds."""
+    def terms(self, workload: Workload, curves: Iterable[Curve], shown: int | None = None) -> str:
+        """The size of an experiment with these curves, for captions: what they share, and how many seeds (of
+        which only some may be shown)."""
         curves = list(curves)
-        counts = {self.configurations[c.key].n for c in curves if c.key in self.configurations} or {0}
-        least, most = min(counts), max(counts)
-        seeds = f"{most}" if least == most else f"{least} to {most}"
+        seeds = self.seed_range(curves) if shown is None else str(shown)
         parts = [workload.title, f"T={workload.rounds}"]
         batches = {curve.config.train.batch_size for curve in curves}
         rates = {curve.config.train.lr for curve in curves}
         parts += [f"B={batch}" for batch in batches if len(batches) == 1]
         parts += [f"$\\eta$={rate:g}" for rate in rates if len(rates) == 1]
-        return ", ".join([*parts, f"{seeds} {'seed' if most == 1 else 'seeds'}"])
+        return ", ".join([*parts, f"{seeds} {'seed' if seeds == '1' else 'seeds'}"])
 
-    def compare(self, a: Curve, b: Curve) -> Comparison:
+    def seed_range(self, curves: Iterable[Curve]) -> str:
+        """With how many seeds these curves were run: '10', or '3 to 5'."""
+        counts = {self.configurations[c.key].n for c in curves if c.key in self.configurations} or {0}
+        least, most = min(counts), max(counts)
+        return f"{most}" if least == most else f"{least} to {most}"
+
+    def areas(self, curve: Curve) -> dict[int, float]:
+        """The area under each seed's loss curve; infinite where it diverged."""
+        return {row.seed: row.area for row in self.runs.get(curve.key, [])}
+
+    def oscillations(self, curve: Curve) -> dict[int, float]:
+        """How much each seed's loss curve oscillates, at least as much as a calm one."""
+        return {row.seed: max(row.oscillation, CALM) for row in self.runs.get(curve.key, [])}
+
+    def endings(self, curve: Curve) -> dict[int, float]:
+        """The mean loss of the last tenth of each seed's run; infinite where it diverged."""
+        return {row.seed: row.tail_loss for row in self.runs.get(curve.key, [])}
+
+    def lowest(self, curve: Curve) -> dict[int, float]:
+        """The lowest loss of each seed's run; 1 where it diverged, so that its ending lies above it."""
+        return {row.seed: 1.0 if row.diverged_at else row.best_loss for row in self.runs.get(curve.key, [])}
+
+    def compare(self, a: Curve, b: Curve) -> Difference:
         """The area under A's loss curve against B's, over the seeds that both were run with."""
-        return compare(*self._paired(a, b, lambda row: row.area))
-
-    def oscillates(self, a: Curve, b: Curve, factor: float) -> Comparison:
-        """Whether A oscillates more than `factor` times as much as B."""
-        return exceeds(*self._paired(a, b, lambda row: row.oscillation), factor)
-
-    def oscillation(self, curve: Curve) -> float:
-        """The mean oscillation of a curve that was run."""
-        return self.configurations[curve.key].oscillation
-
-    def _paired(self, a: Curve, b: Curve, value: Callable[[RunRow], float]) -> tuple[Floats, Floats]:
-        ours = {row.seed: value(row) for row in self.runs.get(a.key, [])}
-        theirs = {row.seed: value(row) for row in self.runs.get(b.key, [])}
-        seeds = sorted(ours.keys() & theirs.keys())
-        return np.array([ours[s] for s in seeds]), np.array([theirs[s] for s in seeds])
+        return paired_ratio(self.areas(a), self.areas(b))
 
 
 def write_scale(out: Path, scale: Scale) -> None:
@@ -98,13 +106,18 @@ def write_scale(out: Path, scale: Scale) -> None:
     write_atomically(out / SCALE_FILE, json.dumps(note).encode() + b"\n")
 
 
-def read_results(out: Path) -> Results:
-    """The tables in a folder that `bherd reproduce` wrote."""
+def read_scale(out: Path) -> Scale:
+    """The scale of the tables in a folder."""
     try:
         note = json.loads((out / SCALE_FILE).read_text(encoding="utf-8"))
-        scale = make_scale(note["scale"], bool(note["cifar"]))
+        return make_scale(note["scale"], bool(note["cifar"]))
     except (OSError, ValueError, KeyError) as error:
         raise DamagedFileError(f"{out} holds no readable results of `bherd reproduce`: {error}") from error
+
+
+def read_results(out: Path) -> Results:
+    """The tables in a folder that `bherd reproduce` wrote."""
+    scale = read_scale(out)
     configurations = tables.read_rows(out / tables.CONFIGURATIONS, ConfigurationRow)
     runs: dict[str, list[RunRow]] = defaultdict(list)
     for row in tables.read_rows(out / tables.RUNS, RunRow):

@@ -4,16 +4,13 @@ The colours are Okabe and Ito's, which people with any colour vision tell apart.
 the dashes and the widths still differ; the widths also let curves that lie on each other show through.
 """
 
-import io
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bherd.config import Config
 from bherd.experiments.grid import base_of, selector_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 BASES = {"fedavg": "FedAvg", "fednova": "FedNova", "scaffold": "SCAFFOLD", "centralized": "centralized SGD"}
 SELECTORS = {"bherd": "BHerd", "grab": "GraB", "random": "random", "reversed": "reversed"}
@@ -37,10 +34,12 @@ LOOKS = {
     "bherd": Look("#0072B2", "o", 1.1, 7),
 }
 DASHES = {"longer": "-", "plain": (0, (4, 2)), "centralized": (0, (1, 1.5))}
+OTHERS = ("#332288", "#44AA99", "#AA4499", "#999933", "#88CCEE")
+"""For clients and cases, which are no methods: Tol's muted colours."""
 SEQUENCE = ("#000000", "#0072B2", "#009E73", "#D55E00", "#E69F00")
 SEQUENCE_MARKERS = ("o", "s", "^", "v", "D")
 RC: dict[Any, Any] = {
-    "font.size": 9,
+    "font.size": 9.5,
     "axes.grid": True,
     "grid.color": "#dddddd",
     "grid.linewidth": 0.6,
@@ -48,19 +47,8 @@ RC: dict[Any, Any] = {
     "axes.spines.right": False,
     "legend.frameon": False,
     "figure.dpi": 100,
-    "savefig.dpi": 130,
-    "svg.hashsalt": "bherd",
-    "svg.fonttype": "none",
-    "path.simplify_threshold": 0.3,
+    "savefig.dpi": 180,
 }
-
-
-def save_svg(figure: "Figure", path: Path) -> None:
-    """Write a figure, its paths to a hundredth of a point: more digits only make the file larger."""
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
-    short = re.sub(r' d="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text.getvalue())
-    path.write_text(short, encoding="utf-8")
 
 
 def look_of(config: Config) -> Look:
@@ -74,8 +62,12 @@ def dashes_of(config: Config) -> object:
     method = config.method
     if method.name == "centralized":
         return DASHES["centralized"]
-    longer = method.step == "amplified" or method.server_lr > config.train.epochs
-    return DASHES["longer" if longer else "plain"]
+    return DASHES["longer" if is_longer(config) else "plain"]
+
+
+def is_longer(config: Config) -> bool:
+    """Whether the step is longer than the paper's equation has it."""
+    return config.method.step == "amplified" or config.method.server_lr > config.train.epochs
 
 
 def name_of(config: Config) -> str:

@@ -98,6 +98,30 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True)
+class ClaimRow:
+    """One comparison that a verdict rests on."""
+
+    number: int
+    claim: str
+    step: str
+    case: str
+    what: str
+    n: int
+    difference: float
+    low: float
+    high: float
+    test: str
+    p_met: float
+    """That the difference is on the claim's side of its bound; 1 where it is not."""
+    p_refuted: float
+    p_corrected: float
+    """Of the claim under this step, by Holm's method over all claims."""
+    outcome: str
+    verdict: str
+    scale: str
+
+
+@dataclass(frozen=True)
 class ConcentrationRow:
     """How fixed the choice of one client in one run is: 0 as random, 1 the same steps every round."""
 
@@ -114,6 +138,7 @@ class TheoremRow:
     partition: str
     step: str
     setting: str
+    seed: int
     lr: float
     rounds: int
     smoothness: float

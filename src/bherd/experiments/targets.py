@@ -22,18 +22,19 @@ def target_table(results: Results) -> str:
     for workload in results.scale.workloads:
         for case in CASES:
             curves = [c for c in case_curves(workload, case) if c.config.method.name != "centralized"]
-            if not results.has(*curves):
+            if not results.has(curves[0]):
                 continue
             if not lines:
                 names = " | ".join(label_of(curve.config) for curve in curves)
                 lines = [f"| problem | case | target | {names} |", "|---" * (3 + len(curves)) + "|"]
-            rows = [results.configurations[curve.key] for curve in curves]
-            cells = " | ".join(map(rounds_cell, rows))
-            lines.append(f"| {workload.title} | {case_of(case)} | {100 * rows[0].target:.1f}% | {cells} |")
+            rows = [results.configurations.get(curve.key) for curve in curves]
+            cells = " | ".join("not run" if row is None else rounds_cell(row) for row in rows)
+            target = results.configurations[curves[0].key].target
+            lines.append(f"| {workload.title} | {case_of(case)} | {100 * target:.1f}% | {cells} |")
     return "\n".join(lines)
 
 
 def rounds_cell(row: ConfigurationRow) -> str:
     """137, or 137 (8 of 10) where two seeds do not reach the target, or a dash where most do not."""
-    median = f"{row.rounds_to_target:.0f}" if math.isfinite(row.rounds_to_target) else "–"
+    median = f"{row.rounds_to_target:g}" if math.isfinite(row.rounds_to_target) else "–"
     return median if row.reached_target == row.n else f"{median} ({row.reached_target} of {row.n})"

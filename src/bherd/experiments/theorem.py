@@ -19,16 +19,17 @@ from scipy import optimize
 
 from bherd import methods
 from bherd.config import Config
-from bherd.experiments.grid import CASES, STEPS, make_curve
+from bherd.experiments.grid import CASES, STEPS, Case, Step, make_curve
 from bherd.experiments.scales import Scale
-from bherd.experiments.statistics import Floats
 from bherd.experiments.tables import TheoremRow
 from bherd.method import Method, Report, aggregate
 from bherd.session import prepare
+from bherd.statistics import Floats
 from bherd.tasks.datasets import load_dataset
 from bherd.tasks.models import SVM_DECAY
 from bherd.tasks.task import Plan, plan_steps
 
+SEEDS = 3
 SHORT_ROUNDS = 50
 MARGIN = 0.9
 Tell = Callable[[str], None]
@@ -51,25 +52,48 @@ class Along(NamedTuple):
 
 
 def check_theorem(scale: Scale, tell: Tell) -> list[TheoremRow]:
-    """The paper's setting, and one that meets the theorem's conditions, for each case and step."""
+    """The paper's setting with the first seed, and one within the theorem's conditions with `SEEDS` seeds.
+
+    The rate that meets them comes from what the first seed's run measures; whether the conditions are met
+    with it is measured along every run.
+    """
     rows: list[TheoremRow] = []
     gap = math.nan
     for case in CASES:
-        config = make_curve(scale.svm, case, "bherd-fedavg").seeded(0)
-        clients = load_clients(config)
+        first = make_curve(scale.svm, case, "bherd-fedavg").seeded(0)
+        clients = load_clients(first)
         smoothness = max(largest_curvature(client) for client in clients)
         if not rows:
             gap = 0.5 - least_loss(clients)
+        short = min(SHORT_ROUNDS, first.train.rounds)
+        rates: dict[Step, float] = {}
         for step in STEPS:
             tell(f"theorem 1: {case}, {step} step")
-            stepped = replace(config, method=replace(config.method, step=step))
-            usual = run_along(stepped, clients, config.train.lr, config.train.rounds)
-            rows.append(_row(stepped, "as the paper", clients, smoothness, gap, usual, config.train.lr))
-            short = min(SHORT_ROUNDS, config.train.rounds)
-            lr = MARGIN * usual.beta / (math.sqrt(24 * short) * smoothness * _most_steps(clients))
-            slow = replace(stepped, train=replace(config.train, rounds=short))
-            along = run_along(slow, clients, lr, short)
-            rows.append(_row(slow, "within the conditions", clients, smoothness, gap, along, lr))
+            stepped = replace(first, method=replace(first.method, step=step))
+            usual = run_along(stepped, clients, first.train.lr, first.train.rounds)
+            rows.append(_row(stepped, "as the paper", clients, smoothness, gap, usual, first.train.lr))
+            rates[step] = MARGIN * usual.beta / (math.sqrt(24 * short) * smoothness * _most_steps(clients))
+        for seed in range(SEEDS):
+            rows += _within(scale, case, seed, rates, gap, tell)
+    return rows
+
+
+def _within(
+    scale: Scale, case: Case, seed: int, rates: dict[Step, float], gap: float, tell: Tell
+) -> list[TheoremRow]:
+    """Short runs of one seed at these rates, which should meet the conditions."""
+    config = make_curve(scale.svm, case, "bherd-fedavg").seeded(seed)
+    clients = load_clients(config)
+    smoothness = max(largest_curvature(client) for client in clients)
+    short = min(SHORT_ROUNDS, config.train.rounds)
+    rows = []
+    for step, lr in rates.items():
+        tell(f"theorem 1: {case}, {step} step, seed {seed}, within the conditions")
+        slow = replace(
+            config, method=replace(config.method, step=step), train=replace(config.train, rounds=short)
+        )
+        along = run_along(slow, clients, lr, short)
+        rows.append(_row(slow, "within the conditions", clients, smoothness, gap, along, lr))
     return rows
 
 
@@ -187,6 +211,7 @@ def _row(
         partition=config.task.partition,
         step=config.method.step,
         setting=setting,
+        seed=config.run.seed,
         lr=lr,
         rounds=rounds,
         smoothness=smoothness,
