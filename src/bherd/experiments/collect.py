@@ -11,6 +11,7 @@ from bherd import statistics
 from bherd.experiments import measures, tables
 from bherd.experiments.grid import CASES, Case, Curve, at_defaults, make_curve
 from bherd.experiments.kept import Kept, read_kept
+from bherd.experiments.runner import is_finished
 from bherd.experiments.scales import Scale
 from bherd.experiments.tables import Column, ConcentrationRow, ConfigurationRow, RunRow
 from bherd.runs import read
@@ -40,8 +41,9 @@ def run_directory(work: Path, curve: Curve, seed: int) -> Path:
 
 def read_run(directory: Path, seed: int) -> Run | None:
     """A finished run, or None."""
-    if not is_run(directory) or not (found := read.read_run(directory)).ended:
+    if not is_run(directory) or not is_finished(directory):
         return None
+    found = read.read_run(directory)
     lines = [line for line in found.lines if line.train_loss is not None]
     columns = np.array(
         [(line.round, line.train_loss, line.test_accuracy) for line in lines], dtype=np.float64

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bherd.config import Config
-from bherd.errors import BherdError
+from bherd.errors import BherdError, DamagedFileError
 from bherd.processes import in_processes
 from bherd.runs import directory as names
 from bherd.runs.verify import has_ended
@@ -40,8 +40,12 @@ OnEnd = Callable[[Ended], None]
 
 
 def is_finished(directory: Path) -> bool:
-    """Whether the run in a directory has come to its end, by completing or by diverging."""
-    return has_ended(directory)
+    """Whether the run in a directory has come to its end, by completing or by diverging; a damaged one has
+    not, and `perform` says what is wrong with it."""
+    try:
+        return has_ended(directory)
+    except DamagedFileError:
+        return False
 
 
 def perform(job: Job) -> Ended:
