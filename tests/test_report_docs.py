@@ -19,10 +19,14 @@ def blocks(page: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as a user has it: runs/mine and runs/my-comparison."""
+    """A folder as a user has it: a run, a comparison, and what else comes to lie there."""
     where = tmp_path_factory.mktemp("user")
     run(BASE.replace(rounds=6, snapshot_every=3), where / "runs" / "mine")
-    comparison(where / "runs" / "my-comparison", seeds=1, base=BASE.replace(rounds=4))
+    comparison(where / "runs" / "my-comparison", seeds=2, base=BASE.replace(rounds=4))
+    fedavg = BASE.replace(name="fedavg", rounds=4)
+    run(fedavg, where / "runs" / "the-same-again")
+    run(fedavg.replace(partition="case1", seed=1), where / "runs" / "another-task")
+    run(fedavg.replace(lr=1e30, seed=2), where / "runs" / "diverged")
     return where
 
 
@@ -30,16 +34,35 @@ def test_querying(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.chdir(folder)
     names: dict[str, object] = {}
     found = blocks("querying.md")
-    assert len(found) == 3
+    assert len(found) == 4
     for block in found:
         exec(compile(block, "querying.md", "exec"), names)
     printed = capsys.readouterr().out
     best = max(line["test_accuracy"] for line in read_lines(Path("runs/mine")))
     assert f"best accuracy: {best}" in printed
-    everything = names["everything"]
-    assert isinstance(everything, pd.DataFrame)
-    assert sorted(everything["method"].unique()) == ["bherd-fedavg", "fedavg", "random-fedavg"]
     assert "kept_again" in printed
+    means = names["means"]
+    assert isinstance(means, pd.DataFrame)
+    table = means.reset_index().set_index(["method.name", "task.partition", "train.rounds"])
+    expected = {
+        ("bherd-fedavg", "case2", "6"): ["mine"],
+        ("bherd-fedavg", "case2", "4"): [f"my-comparison/bherd-fedavg_alpha0.5/seed-{s}" for s in range(2)],
+        ("fedavg", "case2", "4"): [f"my-comparison/fedavg/seed-{s}" for s in range(2)],
+        ("random-fedavg", "case2", "4"): [f"my-comparison/random-fedavg_alpha0.3/seed-{s}" for s in range(2)],
+        ("fedavg", "case1", "4"): ["another-task"],
+    }
+    assert set(table.index) == set(expected)
+    for key, where in expected.items():
+        finals = [read_lines(Path("runs") / name)[-1]["test_accuracy"] for name in where]
+        assert table.loc[key, "count"] == len(finals)
+        assert table.loc[key, "mean"] == pytest.approx(sum(finals) / len(finals), abs=1e-12)
+
+
+def test_pages_name_the_extra_that_they_need() -> None:
+    for page in DOCS.glob("*.md"):
+        text = page.read_text()
+        if re.search(r"^import (pandas|duckdb)", text, flags=re.MULTILINE):
+            assert "bherd[analysis]" in text, page.name
 
 
 def test_report_from_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
