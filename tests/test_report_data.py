@@ -260,3 +260,11 @@ def test_bherd_runs_disarms_control_characters(tmp_path: Path, capsys: pytest.Ca
     made_up_run(tmp_path / "evil\x1b[2J", BASE, rounds=2, steps=3)
     assert main(["runs", str(tmp_path)]) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_the_names_of_classes_are_told(tmp_path: Path) -> None:
+    x, y = np.zeros((40, 3), np.float32), np.array(["cat", "dog"])[np.arange(40) % 2]
+    np.savez(tmp_path / "pets.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+    config = BASE.replace(dataset=str(tmp_path / "pets.npz"), model="logistic", partition="case1", rounds=1)
+    run(config.replace(batch_size=4), tmp_path / "runs" / "one")
+    assert any("2 classes (0 = cat, 1 = dog)" in note for note in payload_of(tmp_path / "runs").notes)

@@ -16,7 +16,7 @@ from bherd.names import is_own_task
 from bherd.report.dropped import FEWEST_ROUNDS, Dropped, Evidence, dropped
 from bherd.report.herd import Ledger
 from bherd.report.thin import REPLAYED_ROUNDS, spread
-from bherd.tasks.datasets import load_dataset
+from bherd.tasks.datasets import load_dataset, reading
 from bherd.tasks.task import batches, plan_steps
 
 Counts = npt.NDArray[np.int64]
@@ -27,6 +27,8 @@ class Labels(NamedTuple):
 
     values: Indices
     classes: int
+    reading: str | None = None
+    """What the numbers of the classes stand for, in words; None: they are called by their numbers."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,16 @@ class LabelShelf:
         if key not in self._read:
             try:
                 dataset = load_dataset(task.dataset, task.data_dir, seed=key[2])
-                self._read[key] = Labels(dataset.y_train, dataset.classes)
+                named = reading(dataset) if dataset.labels else None
+                self._read[key] = Labels(dataset.y_train, dataset.classes, named)
             except (InputError, OSError) as error:
                 self._read[key] = str(error)
         return self._read[key]
+
+    def readings(self) -> list[str]:
+        """What the numbers of classes stand for, dataset by dataset, where they have other names."""
+        known = (labels.reading for labels in self._read.values() if isinstance(labels, Labels))
+        return [text for text in known if text is not None]
 
 
 def holdings(order: Sequence[Indices], labels: Labels) -> list[list[int]]:

@@ -104,7 +104,7 @@ def assemble(records: Sequence[Run], title: str | None) -> Payload:
         for task in grouping.tasks
     ]
     methods = list(dict.fromkeys(series.label for task in tasks for series in task.series))
-    notes = _notes(records, runs)
+    notes = [*shelf.readings(), *_notes(records, runs)]
     if grouping.repeated:
         twins = ", ".join(names[index] for index in grouping.repeated)
         notes.append(f"Left out, because an earlier run has the same method, task and seed: {twins}.")
