@@ -1,6 +1,7 @@
 """Runs on a `Task` from Python: recorded as what they are, measured in their own metric, checked."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -238,3 +239,25 @@ def test_bytes_have_a_fingerprint_too(tmp_path: Path) -> None:
     task = Task(model, x[:40], y[:40], x[40:], y[40:], np.arange(40), np.array([0, 15, 40]), 2)
     run(prepare(CONFIG.replace(rounds=1, method="fedavg"), task=task), tmp_path / "run")
     assert read_run(tmp_path / "run").config.task.dataset.startswith("own task ")
+
+
+def _block(page: str, word: str) -> str:
+    text = (Path(__file__).parent.parent / "docs" / page).read_text()
+    (found,) = [b for b in re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S) if word in b]
+    return str(found)
+
+
+def test_the_page_on_tasks_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    exec(compile(_block("models.md", "task = Task("), "models.md", "exec"), names)
+    error = float(capsys.readouterr().out.removeprefix("mean error: "))
+    assert error == names["result"].accuracy
+    assert 0 < error < 0.5  # it has learnt the sum: at the start the targets are off by 3 and more
+
+
+def test_the_page_on_datasets_makes_a_task() -> None:
+    x, y = np.random.default_rng(0).normal(size=(60, 4)), np.array(["cat", "dog"])[np.arange(60) % 2]
+    names: dict[str, Any] = {"x_train": x[:50], "y_train": y[:50], "x_test": x[50:], "y_test": y[50:]}
+    exec(compile(_block("datasets.md", "dataset_from_arrays"), "datasets.md", "exec"), names)
+    assert names["dataset"].labels == ("cat", "dog")
+    assert names["task"].clients == 10
