@@ -17,6 +17,7 @@ from bherd.experiments.grid import make_curve
 from bherd.experiments.reproduce import Options, reproduce
 from bherd.experiments.results import read_results
 from bherd.experiments.scales import make_scale
+from bherd.experiments.tables import TheoremRow
 from small_runs import read_lines
 
 SMALL = Options(figures=("4a", "4e"), scale="smoke", seeds=2, jobs=1, problems=("svm-mnist",))
@@ -162,6 +163,14 @@ def test_a_run_that_cannot_go_on_is_named(done: Path, tmp_path: Path) -> None:
     assert broken.name in failures[0]
     results = read_results(tmp_path / "again" / "results" / "smoke")
     assert results.configurations[curve.key].n == 1
+
+
+def test_the_theorem_alone_makes_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = TheoremRow("case1", "equation", "x", 0, 1e-4, 5, 1.5, 0.5, 2.0, 3, 0.1, 9.0, True, 1.0, 2.0, True)
+    monkeypatch.setattr("bherd.experiments.reproduce.check_theorem", lambda _scale, _tell: [row])
+    options = replace(in_folder(tmp_path), figures=("theorem",))
+    assert reproduce(options, lambda _: None) == []
+    assert read_results(tmp_path / "results" / "smoke").theorem == [row]
 
 
 def test_bad_arguments_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:

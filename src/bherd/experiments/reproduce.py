@@ -196,6 +196,7 @@ def _theorem(scale: Scale, work: Path, out: Path, options: Options, tell: Tell) 
     kept = work / tables.THEOREM
     if not kept.is_file():
         tables.write_rows(kept, TheoremRow, check_theorem(scale, tell))
+    out.mkdir(parents=True, exist_ok=True)
     tables.write_rows(out / tables.THEOREM, TheoremRow, tables.read_rows(kept, TheoremRow))
 
 
