@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,7 @@ def small_config(folder: Path, method: str = "bherd-scaffold") -> Config:
         workers=1,
         checkpoint_every=1,
     )
-    return replace(config, method=replace(config.method, name=method))
+    return config.replace(name=method)
 
 
 def read_lines(directory: Path) -> list[dict[str, Any]]:

@@ -52,7 +52,7 @@ def test_help_shows_every_setting_with_the_default_that_it_has(
 
 def test_every_setting_can_be_given_by_its_flag() -> None:
     given: dict[str, object] = {
-        **{"name": "scaffold", "alpha": 0.3, "step": "amplified", "server_lr": 2.0},
+        **{"name": "bherd-scaffold", "alpha": 0.3, "step": "amplified", "server_lr": 2.0},
         **{"dataset": "mnist", "data_dir": "d", "model": "cnn", "partition": "case1", "clients": 7},
         **{"rounds": 3, "epochs": 0.5, "batch_size": 9, "lr": 0.25, "participation": 2, "reshuffle": True},
         **{"seed": 4, "engine": "reference", "dtype": "float64", "device": "cuda", "workers": 2},

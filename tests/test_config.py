@@ -117,7 +117,7 @@ def test_direct_construction_is_checked_too() -> None:
         ("rounds", 1.5, "a whole number"),
         ("alpha", True, "a number"),
         ("alpha", "0.5", "a number"),
-        ("alpha", None, "a number"),
+        ("server_lr", None, "a number"),
         ("participation", True, "a whole number or a number"),
         ("participation", "all", "a whole number or a number"),
         ("reshuffle", 1, "true or false"),

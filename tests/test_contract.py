@@ -33,7 +33,7 @@ from bherd.servers import average, nova
 from bherd.streams import stream
 from bherd.tasks.task import Task
 from oracle import Federation, Labels, logistic_loss_and_gradient, svm_loss_and_gradient
-from tiny import CATALOGUE, CLASSES, SIZES, federate, tiny_dataset, tiny_task
+from tiny import CATALOGUE, CLASSES, SIZES, federate, named, tiny_dataset, tiny_task
 
 every_combination = pytest.mark.parametrize("name", CATALOGUE)
 every_method = pytest.mark.parametrize("name", METHOD_NAMES)
@@ -211,8 +211,7 @@ def test_the_matched_step_of_everything_is_the_plain_method_to_the_last_bit(name
 def test_with_one_step_a_client_the_matched_method_is_the_plain_one(prefix: str, base: str) -> None:
     """Ten samples, batches of ten: nothing can be left out, and nothing is made up for."""
     task = tiny_task("svm", [10, 10, 7])
-    share = {} if prefix == "grab-" else {"alpha": 0.5}
-    selecting = federate(task, methods.by_name(prefix + base, step="matched", **share))
+    selecting = federate(task, named(prefix + base, 0.5, "matched"))
     assert torch.equal(selecting.params, federate(task, methods.by_name(base)).params)
 
 
@@ -267,7 +266,7 @@ def test_every_method_is_the_plain_numpy_one(name: str, step: StepLength, engine
         ("logistic", 1.0, True, 1.0),
     ):
         task = tiny_task(model)
-        method = methods.by_name(name, 0.4, step)
+        method = named(name, 0.4, step)
         run = federate(
             task, method, engine=engine, epochs=epochs, reshuffle=reshuffle, participation=share, rounds=3
         )

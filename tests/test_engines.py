@@ -10,7 +10,7 @@ import bherd.engines.simulate
 from bherd import Config, methods, simulate
 from bherd.names import METHOD_NAMES
 from bherd.tasks.task import Task
-from tiny import CATALOGUE, Run, federate, tiny_task
+from tiny import CATALOGUE, Run, federate, named, tiny_task
 from user_models import Jealous
 
 MODELS = ["svm", "logistic", "mlp", "cnn", "user_models:batch_norm", "user_models:dropout"]
@@ -48,7 +48,7 @@ def assert_identical(one: Run, other: Run) -> None:
 
 def both(task: Task, name: str, **settings: float | bool) -> tuple[Run, Run]:
     """The same run by either engine."""
-    method = CATALOGUE[name] if name in CATALOGUE else methods.by_name(name, 0.4, "amplified")
+    method = CATALOGUE[name] if name in CATALOGUE else named(name, 0.4, "amplified")
     epochs = float(settings.get("epochs", 1.0))
     participation = float(settings.get("participation", 1.0))
     reshuffle = bool(settings.get("reshuffle", False))
@@ -100,8 +100,7 @@ def test_single_precision_agrees_loosely(model: str, name: str) -> None:
 def test_the_number_of_workers_changes_no_bit(model: str, name: str, dtype: torch.dtype) -> None:
     task = tiny_task(model, dtype=dtype)
     runs = [
-        federate(task, methods.by_name(name, 0.4), workers=workers, reshuffle=True, rounds=2)
-        for workers in (1, 2, 4)
+        federate(task, named(name, 0.4), workers=workers, reshuffle=True, rounds=2) for workers in (1, 2, 4)
     ]
     assert_identical(runs[0], runs[1])
     assert_identical(runs[0], runs[2])

@@ -24,7 +24,7 @@ from bherd.experiments import (
     targets,
 )
 from bherd.experiments.collect import concentration
-from bherd.experiments.grid import CASES, STEPS, Curve, make_curve, with_selector
+from bherd.experiments.grid import CASES, STEPS, Curve, make_curve, share_of, with_selector
 from bherd.experiments.page import judge_claims
 from bherd.experiments.results import Results
 from bherd.experiments.scales import make_scale
@@ -163,8 +163,9 @@ def test_best_batch_is_not_testable_without_all_sizes() -> None:
 
 
 def test_the_controls_of_a_sweep_over_alpha_start_from_all_gradients() -> None:
-    curves = [c for c in figure_3a.curves(SCALE) if c.config.method.alpha in (1.0, 0.7, 0.5, 0.3)]
-    row = claims_sweeps.alpha_faster(made_up({curve.key: curve.config.method.alpha for curve in curves}))
+    shares = {c.key: share_of(c.config.method) for c in figure_3a.curves(SCALE)}
+    found = {key: share for key, share in shares.items() if share in (1.0, 0.7, 0.5, 0.3)}
+    row = claims_sweeps.alpha_faster(made_up(found))
     assert [name for name, _ in row.controls] == ["all gradients, amplified", "a random share, amplified"]
     assert all(found.parts[0].what == "1 → 0.7:" for _, found in row.controls)
 

@@ -17,6 +17,7 @@ from bherd.config import Config
 from bherd.errors import InputError
 from bherd.flower import FederationError, HerdStrategy, Rules, codec, sum_reply, weights_reply
 from bherd.flower.client_app import who
+from bherd.method import StepLength
 from bherd.selectors import everything, grab
 from bherd.session import prepare
 from bherd.tasks.flat import ravel
@@ -93,6 +94,27 @@ def test_with_everything_kept_the_reply_is_the_trained_model(tmp_path: Path) -> 
     metrics = reply.content.metric_records["metrics"]
     assert (metrics["num-examples"], metrics["mine"]) == (7, 2.0)
     assert metrics["steps"] == metrics["kept"] == len(task.samples(0)[0]) // 10
+
+
+@pytest.mark.parametrize(("step", "times"), [("equation", 2.0), ("amplified", 2.0), ("matched", 1.0)])
+def test_a_client_with_one_step_replies_with_the_length_that_was_asked_for(
+    step: StepLength, times: float, tmp_path: Path
+) -> None:
+    """It keeps its one step whatever alpha is: the nominal alpha doubles it, the matched step does not."""
+    task = prepare(tiny_config(tmp_path, model="mlp")).task
+    model = task.model.module
+    MemoryGrid({})
+    start = {name: value.clone() for name, value in model.state_dict().items()}
+    asked = Message(RecordDict({"arrays": ArrayRecord(model.state_dict())}), 1, "train")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    collector = Collector(model, optimizer, alpha=0.5)
+    x, y = task.samples(0)
+    own_loop(optimizer, model, x[:10], y[:10])
+    record = weights_reply(asked, collector, num_examples=10, step=step).content.array_records["arrays"]
+    for name, trained in model.state_dict().items():
+        moved = times * (trained - start[name])
+        np.testing.assert_allclose(record[name].numpy() - start[name].numpy(), moved.numpy(), rtol=1e-12)
+        assert float(moved.abs().max()) > 0
 
 
 @pytest.mark.parametrize("name", HABITS)

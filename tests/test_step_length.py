@@ -10,7 +10,8 @@ import torch
 import bherd
 from bherd import methods
 from bherd.method import Method
-from bherd.step_length import Step, measured_step, planned_step, times_fedavg
+from bherd.step_length import Step, times_fedavg
+from bherd.step_measure import measured_step, planned_step
 from command_line import run
 from tiny import CATALOGUE, federate, tiny_task
 

@@ -12,7 +12,9 @@ from torch import Tensor
 from bherd.corrections import control_variates, no_correction
 from bherd.engines import Engine, Local, ReferenceEngine, SimulateEngine
 from bherd.engines.base import Evaluation, State
-from bherd.method import STEP_LENGTHS, Indices, Method, Selector
+from bherd.method import STEP_LENGTHS, Indices, Method, Selector, StepLength
+from bherd.method_settings import settings_of
+from bherd.methods import by_name
 from bherd.rounds import Round, Schedule, run_rounds, start_state
 from bherd.selectors import everything, grab, herding, random_share, reversed_herding
 from bherd.servers import average, nova
@@ -123,3 +125,9 @@ def catalogue(alpha: float = 0.5) -> Iterator[tuple[str, Method]]:
 
 
 CATALOGUE = dict(catalogue())
+
+
+def named(name: str, alpha: float | None = None, step: StepLength | None = None) -> Method:
+    """The named method with those of these settings that it has."""
+    has = settings_of(name)
+    return by_name(name, alpha if "alpha" in has else None, step if "step" in has else None)

@@ -1,17 +1,22 @@
 """Methods side by side: the same task and seeds, and what can honestly be said of the difference."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bherd.conclusion import Contender, Role, role_of
-from bherd.config import Config, MethodConfig, from_dict, to_dict
-from bherd.errors import InputError
+from bherd.config import Config, MethodConfig, difference, from_dict, to_dict
+from bherd.errors import BherdError, InputError
 from bherd.jobs import Job
 from bherd.labels import folder_name, method_label
-from bherd.runs.read import Run, read_run
+from bherd.method_settings import settings_of
+from bherd.runs.directory import find_runs
+from bherd.runs.read import Run, read_config, read_run
 from bherd.statistics import Interval, Reach, common_target, interval, reach, rounds_to
+from bherd.step_length import Step, mean_step
+from bherd.step_notes import Stepper, step_notes
 
 METHOD_SETTINGS = [one.name for one in MethodConfig.SETTINGS if one.name != "name"]
 
@@ -42,6 +47,9 @@ class Row:
     curves: list[Curve]
     role: Role | None = None
     """What the method is in an argument about steps and choices, if its step's length is known."""
+    method: MethodConfig | None = None
+    step: Step | None = None
+    """What its clients kept and how long its steps were, over all seeds."""
 
     @property
     def diverged(self) -> int:
@@ -64,10 +72,14 @@ class Row:
 
 
 def parse_variant(text: str, base: Config) -> Config:
-    """'bherd-fedavg:alpha=0.3,step=amplified' -> the base configuration with that method."""
+    """'bherd-fedavg:alpha=0.3,step=amplified' -> the base configuration with that method.
+
+    Of the base's own settings of a method it takes over those that it has.
+    """
     name, _, details = text.partition(":")
     tree = to_dict(base)
-    tree["method"] = {**tree["method"], "name": name}
+    has = settings_of(name)
+    tree["method"] = {"name": name, **{key: tree["method"][key] for key in METHOD_SETTINGS if key in has}}
     for detail in filter(None, details.split(",")):
         key, equals, value = detail.partition("=")
         if not equals or key not in METHOD_SETTINGS:
@@ -98,6 +110,37 @@ def plan(variants: Sequence[Config], seeds: Sequence[int], directory: Path) -> l
     ]
 
 
+def free_folder(variants: Sequence[Config], seeds: Sequence[int], first: Path = Path("runs/compare")) -> Path:
+    """Where a comparison goes that was told no folder: where it was begun, or a new numbered one.
+
+    Args:
+        variants: its methods.
+        seeds: of each.
+        first: the folder to try first; then comes the same with -2 behind it, and so on.
+    """
+    for number in itertools.count(1):
+        folder = first if number == 1 else first.with_name(f"{first.name}-{number}")
+        wanted = {job.directory: job.config for job in plan(variants, seeds, folder)}
+        if all(path in wanted and _holds(path, wanted[path]) for path in find_runs(folder)):
+            return folder
+    raise AssertionError("unreachable")
+
+
+def _holds(directory: Path, config: Config) -> bool:
+    """Whether a run directory is of this configuration."""
+    from bherd.session import resolve
+
+    try:
+        return difference(read_config(directory), resolve(config)) is None
+    except BherdError:
+        return False
+
+
+def notes_on_steps(rows: Sequence[Row]) -> list[str]:
+    """What is to be said of the lengths of the rows' steps."""
+    return step_notes([Stepper(row.label, row.method, row.step) for row in rows if row.method and row.step])
+
+
 def collect(jobs: Sequence[Job]) -> list[Row]:
     """Read the finished jobs back, a row a method, in the order of the jobs."""
     rows: dict[MethodConfig, list[Job]] = {}
@@ -109,9 +152,9 @@ def collect(jobs: Sequence[Job]) -> list[Row]:
 def _row(jobs: Sequence[Job]) -> Row:
     config = jobs[0].config
     runs = [read_run(job.directory) for job in jobs]
-    known = [run.step_length for run in runs if run.step_length is not None]
-    role = role_of(config, interval(known).mean) if known else None
-    return Row(method_label(config), [_curve(run) for run in runs], role)
+    step = mean_step([run.step for run in runs])
+    role = role_of(config, None if step is None else step.length)
+    return Row(method_label(config), [_curve(run) for run in runs], role, config.method, step)
 
 
 def _curve(run: Run) -> Curve:

@@ -66,7 +66,8 @@ def role_of(config: Config, length: float | None) -> Role | None:
         from bherd.methods import by_name  # torch, which planning a comparison does not wait for
 
         reshuffle = by_name(method.name, method.alpha, method.step, method.server_lr).reshuffle
-    share = {"": 1.0, "grab": math.nan}.get(prefix, method.alpha)
+    unnamed = 1.0 if kind == "everything" else math.nan
+    share = unnamed if method.alpha is None else method.alpha
     terms = (
         replace(config.task, data_dir=None),
         replace(config.train, reshuffle=reshuffle),

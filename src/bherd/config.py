@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from bherd.errors import InputError
+from bherd.method_settings import complete, settings_without
 from bherd.names import did_you_mean
 from bherd.settings import (
     Setting,
@@ -40,19 +41,27 @@ class MethodConfig(Table):
     name: str = setting(
         "bherd-fedavg", "method, see `bherd list`", metavar="NAME", flag="method", check=known_method
     )
-    alpha: float = setting(
-        0.5,
+    alpha: float | None = setting(
+        None,
         "share of the local gradients that bherd-, random- and reversed- keep, in (0, 1]",
         metavar="SHARE",
+        usual="0.5, for methods that keep a share",
         check=share,
     )
-    step: Literal["equation", "amplified", "matched"] = setting(
-        "equation",
+    step: Literal["equation", "amplified", "matched"] | None = setting(
+        None,
         "length of the server's step: equation (as the paper writes it), amplified (1/alpha longer) "
         "or matched (FedAvg's)",
         metavar="LENGTH",
+        usual="equation, for methods that select",
     )
     server_lr: float = setting(1.0, "factor on the server's step", metavar="RATE", check=positive)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        has = complete(self.name, self.alpha, self.step)
+        object.__setattr__(self, "alpha", has.alpha)
+        object.__setattr__(self, "step", has.step)
 
 
 @described
@@ -192,11 +201,17 @@ class Config:
             )
 
     def replace(self, **values: object) -> "Config":
-        """A copy with some values changed, each named as its flag: `method="fedavg", batch_size=10`."""
+        """A copy with some values changed, each named as its flag: `method="fedavg", batch_size=10`.
+
+        Another method takes over the settings that it has, and leaves the others behind.
+        """
         changes: dict[str, dict[str, Any]] = {}
         for name, value in values.items():
             known = find_setting(name)
             changes.setdefault(known.table, {})[known.name] = value
+        method = changes.get("method", {})
+        if isinstance(method.get("name"), str):
+            changes["method"] = {**settings_without(method["name"]), **method}
         tables = {name: dataclasses.replace(getattr(self, name), **new) for name, new in changes.items()}
         return dataclasses.replace(self, **tables)
 

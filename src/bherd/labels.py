@@ -1,6 +1,7 @@
 """How a method is called in tables, legends and folder names."""
 
 from bherd.config import Config, MethodConfig
+from bherd.method_settings import DEFAULT_STEP
 
 
 def number(value: float) -> str:
@@ -14,9 +15,9 @@ def number(value: float) -> str:
 
 def _details(method: MethodConfig) -> list[str]:
     details = []
-    if method.name.startswith(("bherd-", "random-", "reversed-")):
+    if method.alpha is not None:
         details.append(f"alpha={number(method.alpha)}")
-    if method.step != "equation":
+    if method.step not in (None, DEFAULT_STEP):
         details.append(method.step)
     if method.server_lr != 1.0:
         details.append(f"server_lr={number(method.server_lr)}")
@@ -33,10 +34,34 @@ def folder_name(config: Config) -> str:
     return "_".join([config.method.name, *_details(config.method)]).replace("=", "")
 
 
+def as_argument(method: MethodConfig) -> str:
+    """For command lines: a method as `bherd compare` takes it, 'bherd-fedavg:alpha=0.5,step=amplified'."""
+    details = [f"step={detail}" if "=" not in detail else detail for detail in _details(method)]
+    return f"{method.name}:{','.join(details)}" if details else method.name
+
+
 def describe(config: Config) -> str:
-    """A line that says what is about to run."""
-    task = config.task
+    """A line that says what is about to run, with what decides it most."""
+    return f"{method_label(config)} on {describe_task(config)}, seed {config.run.seed}"
+
+
+def describe_task(config: Config) -> str:
+    """Data, clients, model and training of a resolved configuration, with its defaults spelled out."""
+    task, train = config.task, config.train
+    who = train.participation
+    some = "" if who == 1 and isinstance(who, float) else f", {_participation(who)} per round"
+    epochs = "" if train.epochs == 1 else f"E = {number(train.epochs)}, "
+    orders = {True: ", a new sample order every epoch", False: ", one fixed sample order", None: ""}
     return (
-        f"{method_label(config)} on {task.dataset} ({task.partition}, {task.clients} clients), "
-        f"{task.model}, {config.train.rounds} rounds, seed {config.run.seed}"
+        f"{task.dataset} ({task.partition}, {_many(task.clients, 'client')}{some}), {task.model}, "
+        f"{_many(train.rounds, 'round')}, {epochs}B = {train.batch_size}, lr = {number(train.lr)}"
+        f"{orders[train.reshuffle]}"
     )
+
+
+def _participation(who: int | float) -> str:
+    return str(who) if isinstance(who, int) else f"a share of {number(who)}"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

@@ -12,16 +12,18 @@ One round, for the server parameters w and the correction's shared state c:
     the server:     w <- server.update(reports)          c <- correction.combine(extras)
 """
 
+import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-StepLength = Literal["equation", "amplified", "matched"]
-STEP_LENGTHS: tuple[StepLength, ...] = ("equation", "amplified", "matched")
+from bherd.method_settings import StepLength as StepLength
+
+STEP_LENGTHS: tuple[StepLength, ...] = typing.get_args(StepLength)
 Indices = npt.NDArray[np.int64]
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from bherd.corrections import control_variates, no_correction
 from bherd.errors import InputError
 from bherd.method import Correction, Method, Selector, Server, StepLength
+from bherd.method_settings import DEFAULT_STEP, complete
+from bherd.method_settings import settings_of as settings_of
 from bherd.names import METHOD_NAMES, did_you_mean
 from bherd.selectors import everything, grab, herding, random_share, reversed_herding
 from bherd.servers import average, nova
@@ -31,14 +33,28 @@ SERVERS: dict[str, tuple[Callable[[], Correction], Callable[[StepLength, float],
 }
 
 
-def by_name(name: str, alpha: float = 0.5, step: StepLength = "equation", server_lr: float = 1.0) -> Method:
-    """The method of this name; alpha is for bherd-, random- and reversed-, `step` for all that select."""
+def by_name(
+    name: str, alpha: float | None = None, step: StepLength | None = None, server_lr: float = 1.0
+) -> Method:
+    """The method of this name.
+
+    Args:
+        name: one of the catalogue.
+        alpha: share of the gradients that bherd-, random- and reversed- keep (0.5); others have none.
+        step: length of the server's step (equation); methods that keep every gradient have none.
+        server_lr: factor on the server's step.
+
+    Raises:
+        InputError: for an unknown name, and for a setting that has no effect on the method.
+    """
     if name not in METHOD_NAMES:
         raise InputError(f"method is {name!r}, which is not known{did_you_mean(name, METHOD_NAMES)}")
     base = "fedavg" if name == "centralized" else name.rpartition("-")[2]
     prefix = "" if name == "centralized" else name.removesuffix(base)
     correction, server = SERVERS[base]
-    return Method(correction(), SELECTORS[prefix](alpha), server(step, server_lr), reshuffle=prefix == "")
+    has = complete(name, alpha, step)
+    selector = SELECTORS[prefix](1.0 if has.alpha is None else has.alpha)
+    return Method(correction(), selector, server(has.step or DEFAULT_STEP, server_lr), reshuffle=prefix == "")
 
 
 def fedavg(server_lr: float = 1.0) -> Method:

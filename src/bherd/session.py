@@ -15,7 +15,8 @@ from bherd.method import Method
 from bherd.names import is_own_task
 from bherd.own_task import own_config
 from bherd.rounds import Schedule
-from bherd.step_length import Step, measured_step, planned_step
+from bherd.step_length import Step
+from bherd.step_measure import measured_step, planned_step
 from bherd.stores import Store
 from bherd.tasks.datasets import load_dataset, reading
 from bherd.tasks.default_model import with_model

@@ -120,7 +120,7 @@ def check_table(table: Table) -> None:
         value = _plain(given, one.kind)
         if not _fits(value, one.kind):
             raise InputError(f"{one.path} is {given!r}, but {_wanted(one.kind)} is expected")
-        if one.kind is float:
+        if float in options_of(one.kind) and int not in options_of(one.kind) and value is not None:
             value = _as_float(value)
         wrong = None if value is None or one.check is None else one.check(value)
         if wrong is not None:

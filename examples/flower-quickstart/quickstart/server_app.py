@@ -3,9 +3,8 @@
 from flwr.app import ArrayRecord, Context, MetricRecord
 from flwr.serverapp import Grid, ServerApp
 
-from bherd import methods
 from bherd.flower import HerdStrategy
-from quickstart.task import make_model, test
+from quickstart.task import make_model, method_of, test
 
 app = ServerApp()
 
@@ -17,7 +16,7 @@ def main(grid: Grid, context: Context) -> None:
     model = make_model()
     strategy = HerdStrategy(
         model,
-        methods.by_name(str(settings["method"]), float(settings["alpha"])),
+        method_of(settings),
         clients=int(settings["num-clients"]),
         local_lr=float(settings["learning-rate"]),
     )

@@ -15,10 +15,10 @@ EXIT_DONE, EXIT_BAD_INPUT, EXIT_DIVERGED, EXIT_INTERRUPTED = 0, 2, 3, 130
 
 _EPILOG = """\
 first steps:
-  bherd demo                                    a comparison on embedded data in about a minute
-  bherd run --method bherd-fedavg --rounds 50   one federation, into runs/
-  bherd compare fedavg bherd-fedavg --seeds 5   methods side by side, with confidence intervals
-  bherd list                                    every method, model, dataset and partition
+  bherd demo                                   a comparison on embedded data, in a minute
+  bherd run --method bherd-fedavg --lr 1e-3    one federation, into runs/
+  bherd compare fedavg bherd-fedavg --lr 1e-3  methods side by side, with intervals
+  bherd list                                   every method, model, dataset, partition
 
 exit codes: 0 done, 2 bad input, 3 diverged, 130 stopped by Ctrl-C (nothing is lost: bherd resume)
 """

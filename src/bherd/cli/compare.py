@@ -10,9 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bherd.cli.options import add_config_options, config_from
+from bherd.cli.options import add_config_options, given_by
 from bherd.cli.run import add_output_options
+from bherd.cli.variants import not_common, print_header, with_controls
+from bherd.config import from_dict
 from bherd.errors import InputError
+from bherd.tasks.default_model import with_model
 
 if TYPE_CHECKING:
     from bherd.cli.table import Column
@@ -21,16 +24,18 @@ if TYPE_CHECKING:
     from bherd.statistics import Interval, Reach
 
 _EPILOG = """\
-A METHOD may carry its own settings: NAME:alpha=A,step=equation|amplified,server_lr=R.
+A METHOD may carry its own settings: NAME:alpha=A,step=equation|amplified|matched,server_lr=R. A flag such as
+--step goes to the methods that have it.
 
 examples:
   bherd compare fedavg bherd-fedavg --seeds 5 --rounds 50 --lr 1e-3
-  bherd compare fedavg:server_lr=2 bherd-fedavg:step=amplified random-fedavg:step=amplified --no-reshuffle
-  bherd compare scaffold bherd-scaffold --model cnn --partition dirichlet:0.3 --seeds 3 --target 0.9
+  bherd compare fedavg bherd-fedavg:step=amplified --controls --seeds 5 --rounds 50 --lr 1e-3
+  bherd compare scaffold bherd-scaffold --model cnn --lr 0.05 --batch-size 20 --partition dirichlet:0.3
 
-A speed-up of an amplified method means something only beside the same step without selection (fedavg
-with server_lr = 1/alpha) and with random selection. Starting the same command again with the same --out
-continues what was stopped.
+All methods visit their samples in the same way: in a new order every epoch, or, with --no-reshuffle, in one
+fixed order. A speed-up of a method with a longer step means something only beside the same step without
+selection (fedavg with server_lr = 1/alpha) and with random selection: --controls. Starting the same command
+again continues what was stopped.
 """
 
 
@@ -50,36 +55,51 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
         metavar="ACCURACY",
         help="accuracy to reach, e.g. 0.8 (what all reach)",
     )
+    parser.add_argument(
+        "--controls",
+        action="store_true",
+        help="add to each method that selects: its matched step; no selection and a random share at its step",
+    )
     parser.add_argument("--jobs", type=int, default=0, metavar="J", help="runs at the same time; 0 = cores")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder of the comparison (runs/compare)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder (runs/compare, runs/compare-2, ...)")
     add_config_options(parser, one_run=False)
     add_output_options(parser)
     parser.set_defaults(execute=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
-    base = config_from(args)
+    given = given_by(args)
+    given.get("method", {}).pop("name", None)
+    base = with_model(from_dict(given))
+    if base.train.reshuffle is None:
+        base = base.replace(reshuffle=True)
     if args.seeds < 1:
         raise InputError(f"--seeds is {args.seeds}, but at least 1 is needed")
     if args.target is not None and not 0 < args.target <= 1:
         raise InputError(f"--target is {args.target}, but an accuracy between 0 and 1 is expected")
-    from bherd.comparison import collect, default_target, parse_variant, plan
+    from bherd.comparison import collect, default_target, free_folder, parse_variant, plan
 
     variants = [parse_variant(text, base) for text in args.methods]
-    out = args.out or Path("runs/compare")
+    notes = not_common(given.get("method", {}), variants)
+    if args.controls:
+        variants, unknown = with_controls(variants, range(args.seeds))
+        notes += unknown
+    out = args.out or free_folder(variants, range(args.seeds))
     jobs = plan(variants, range(args.seeds), out)
-    if base.task.dataset.endswith(".npz"):
-        from bherd.tasks.datasets import load_dataset, reading
+    talks = not (args.quiet or args.json)
+    if talks:
+        print_header(jobs)
+        if base.task.dataset.endswith(".npz"):
+            from bherd.tasks.datasets import load_dataset, reading
 
-        note = reading(load_dataset(base.task.dataset))
-        sys.stdout.write("" if args.quiet or args.json else f"note: {note}\n")
-    run_with_progress(jobs, args.jobs or os.cpu_count() or 1, quiet=args.quiet or args.json)
+            sys.stdout.write(f"note: {reading(load_dataset(base.task.dataset))}\n")
+    run_with_progress(jobs, args.jobs or os.cpu_count() or 1, quiet=not talks)
     rows = collect(jobs)
     target = args.target or default_target(rows)
     if args.json:
-        sys.stdout.write(json.dumps(as_json(rows, target)) + "\n")
-    elif not args.quiet:
-        print_comparison(rows, target)
+        sys.stdout.write(json.dumps({**as_json(rows, target, notes), "directory": str(out)}) + "\n")
+    elif talks:
+        print_comparison(rows, target, notes)
         finish(rows, target, jobs, out)
     return 3 if any(row.diverged for row in rows) else 0
 
@@ -90,7 +110,8 @@ def finish(rows: "Sequence[Row]", target: float, jobs: "Sequence[Job]", out: Pat
     from bherd.report import build
 
     task = jobs[0].config.task
-    title = f"{task.dataset}, {task.model}, {task.partition}, {task.clients} clients"
+    order = "reshuffled" if jobs[0].config.train.reshuffle else "fixed order"
+    title = f"{task.dataset}, {task.model}, {task.partition}, {task.clients} clients, {order}"
     picture = plot_comparison(rows, out / "comparison.png", title=title, target=target)
     report = build([out], out / "report.html")
     sys.stdout.write(f"picture: {picture}\nruns:    {out}\nreport:  {report}\n")
@@ -130,18 +151,29 @@ def _under_a_bar(done: Iterator[Any], total: int) -> None:
             progress.advance(bar)
 
 
-def print_comparison(rows: "Sequence[Row]", target: float) -> None:
-    """The comparison as a table, and what it shows, on standard output."""
+def print_comparison(rows: "Sequence[Row]", target: float, notes: Sequence[str] = ()) -> None:
+    """The comparison as a table, and what it shows, on standard output.
+
+    Args:
+        rows: one for each method.
+        target: the accuracy of 'rounds to'.
+        notes: further sentences to end with.
+    """
     from bherd.cli.table import print_prose, print_table
+    from bherd.comparison import notes_on_steps
     from bherd.conclusion import conclude
+    from bherd.step_notes import lengths_differ
 
     seeds = len(rows[0].curves)
     how = "accuracy: mean ± half of its 95% interval; rounds, seconds: median (range)"
+    if lengths_differ([row.step for row in rows]):
+        how = f"step: in units of FedAvg's; {how}"
     print_table(
         columns(rows, target), title=f"{seeds} seed{'s' * (seeds != 1)}; {how}" if seeds > 1 else "1 seed"
     )
     sys.stdout.write("\n")
-    for sentence in conclude([row.contender() for row in rows]):
+    said = [*conclude([row.contender() for row in rows]), *notes_on_steps(rows), *notes]
+    for sentence in said:
         print_prose(sentence)
     sys.stdout.write("\n")
 
@@ -149,10 +181,14 @@ def print_comparison(rows: "Sequence[Row]", target: float) -> None:
 def columns(rows: "Sequence[Row]", target: float) -> "list[Column]":
     """The columns of the comparison; where the terminal is narrow, the highest priority goes first."""
     from bherd.cli.table import Column
+    from bherd.step_notes import lengths_differ
 
+    steps = [row.step for row in rows]
+    length = Column("step", ["?" if step is None else f"{step.length:.2f}×" for step in steps], 1)
     fallen = Column("diverged", [str(row.diverged or "") for row in rows], 1)
     return [
         Column("method", [row.label for row in rows], words=True),
+        *([length] if lengths_differ(steps) else []),
         Column("final accuracy", [_accuracy(row.final_accuracy()) for row in rows]),
         Column(f"rounds to {target:.0%}", [_reach(row.rounds_to(target), 0) for row in rows], 2),
         Column("seconds to it", [_reach(row.seconds_to(target), 2) for row in rows], 3),
@@ -185,8 +221,9 @@ def _reach(value: "Reach", digits: int) -> str:
     return f"not in {missed} of {value.runs}; {text}" if missed else text
 
 
-def as_json(rows: "Sequence[Row]", target: float) -> dict[str, Any]:
+def as_json(rows: "Sequence[Row]", target: float, notes: Sequence[str] = ()) -> dict[str, Any]:
     """The comparison for programs; an unknown or infinite number is null."""
+    from bherd.comparison import notes_on_steps
     from bherd.conclusion import conclude
 
     def plain(value: "Interval | Reach", **more: float) -> dict[str, Any]:
@@ -201,10 +238,12 @@ def as_json(rows: "Sequence[Row]", target: float) -> dict[str, Any]:
             "rounds_to_target": plain(row.rounds_to(target)),
             "seconds_to_target": plain(row.seconds_to(target)),
             "diverged": row.diverged,
+            "step": None if row.step is None else {**row.step._asdict(), "note": row.step.note},
         }
 
     return {
         "target": target,
         "methods": [method(row) for row in rows],
         "conclusion": conclude([row.contender() for row in rows]),
+        "notes": [*notes_on_steps(rows), *notes],
     }

@@ -35,13 +35,15 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
 def execute(args: argparse.Namespace) -> int:
     from bherd.cli.compare import finish, print_comparison, run_with_progress
     from bherd.cli.table import print_prose
+    from bherd.cli.variants import print_header
     from bherd.comparison import collect, default_target, parse_variant, plan
     from bherd.config import Config
 
     print_prose(_DESCRIPTION)
     sys.stdout.write("\n")
-    base = Config().replace(model="svm", rounds=args.rounds, lr=1e-3, reshuffle=False, snapshot_every=10)
+    base = Config().replace(model="svm", rounds=args.rounds, lr=1e-3, reshuffle=True, snapshot_every=10)
     jobs = plan([parse_variant(text, base) for text in METHODS], range(args.seeds), args.out)
+    print_header(jobs)
     run_with_progress(jobs, os.cpu_count() or 1, quiet=False)
     rows = collect(jobs)
     target = default_target(rows)

@@ -7,6 +7,7 @@ from typing import Any
 
 from bherd.config import Config, all_settings, from_dict
 from bherd.errors import InputError
+from bherd.method_settings import settings_without
 from bherd.settings import Setting, options_of
 from bherd.tasks.default_model import with_model
 
@@ -57,9 +58,20 @@ def _reader(kind: Any) -> Callable[[str], Any]:
 
 def config_from(args: argparse.Namespace) -> Config:
     """The configuration of a command: defaults, then the file, then --set, then flags."""
+    return with_model(from_dict(given_by(args)))
+
+
+def given_by(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """What the file, --set and the flags say, without defaults.
+
+    A method that a flag names leaves behind what the file says of another one.
+    """
     tree: dict[str, dict[str, Any]] = {}
     if args.config is not None:
         tree = _read(args.config)
+    name = getattr(args, "name", None)
+    for other in () if name is None else settings_without(name):
+        tree.get("method", {}).pop(other, None)
     for assignment in args.assignments:
         section, key, value = _assignment(assignment)
         tree.setdefault(section, {})[key] = value
@@ -67,7 +79,7 @@ def config_from(args: argparse.Namespace) -> Config:
         value = getattr(args, one.name, None)
         if value is not None:
             tree.setdefault(one.table, {})[one.name] = value
-    return with_model(from_dict(tree))
+    return tree
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:

@@ -17,7 +17,7 @@ _EPILOG = """\
 examples:
   bherd run --method bherd-fedavg --alpha 0.5 --rounds 50 --lr 1e-3
   bherd run --method bherd-fedavg --step amplified --dataset mnist --partition case3
-  bherd run --method scaffold --model cnn --partition dirichlet:0.3 --clients 20 --participation 0.2
+  bherd run --method scaffold --model mlp --lr 0.05 --batch-size 20 --partition dirichlet:0.3 --clients 20
   bherd run --config experiment.toml --seed 7 --set run.eval_train=false
   bherd run --model mypackage.models:resnet --dataset mydata.npz --device cuda
 

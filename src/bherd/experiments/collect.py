@@ -9,7 +9,7 @@ import numpy as np
 
 from bherd import statistics
 from bherd.experiments import measures, tables
-from bherd.experiments.grid import CASES, Case, Curve, at_defaults, make_curve
+from bherd.experiments.grid import CASES, Case, Curve, at_defaults, make_curve, share_of, step_of
 from bherd.experiments.kept import Kept, read_kept
 from bherd.experiments.runner import is_finished
 from bherd.experiments.scales import Scale
@@ -143,8 +143,8 @@ def configuration_row(curve: Curve, rows: list[RunRow], goal: float) -> Configur
         curve.key,
         curve.workload,
         method.name,
-        method.alpha,
-        method.step,
+        share_of(method),
+        step_of(method),
         method.server_lr,
         bool(train.reshuffle),
         task.partition,

@@ -60,6 +60,7 @@ def _row(results: Results, a: Curve, b: Curve) -> ComparisonRow:
 
 def _name(curve: Curve) -> str:
     task, train = curve.config.task, curve.config.train
-    share = f" α={curve.config.method.alpha:g}" if selector_of(curve.config.method.name) else ""
+    alpha = curve.config.method.alpha
+    share = "" if alpha is None else f" α={alpha:g}"
     size = f" N={task.clients} E={train.epochs:g} B={train.batch_size} η={train.lr:g}"
     return style.label_of(curve.config).replace(",", "") + share + size

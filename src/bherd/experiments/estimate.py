@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bherd.config import Config
-from bherd.experiments.grid import selector_of
+from bherd.experiments.grid import selector_of, share_of
 from bherd.experiments.scales import Scale, Subset, WorkloadName
 from bherd.tasks.task import plan_steps
 
@@ -64,7 +64,7 @@ def cost(scale: Scale, workload: WorkloadName, config: Config) -> Cost:
     selector = selector_of(config.method.name)
     select = 0.0
     if selector in ("bherd", "reversed"):
-        kept = plan.steps * (1.0 if selector == "reversed" else config.method.alpha)
+        kept = plan.steps * (1.0 if selector == "reversed" else share_of(config.method))
         select = clients * (2 * plan.steps**2 * parameters / GRAM_FLOPS + kept * GREEDY_PICK)
     trace = 0 if selector == "" else 2 * plan.steps * parameters * 4 + 16 * plan.steps**2
     samples = (shape.train + shape.test) * shape.channels * shape.side**2

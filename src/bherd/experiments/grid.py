@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from bherd.config import TABLES, Config, MethodConfig, RunConfig, TaskConfig, TrainConfig, differences
 from bherd.experiments.scales import Workload, WorkloadName
+from bherd.method_settings import settings_of
 
 Case = Literal["case1", "case2", "case3"]
 CASES: tuple[Case, ...] = ("case1", "case2", "case3")
@@ -38,7 +39,7 @@ class Curve:
         """Twelve hex digits that name the configuration, whatever its seed."""
         tree: dict[str, dict[str, Any]] = {table: {} for table in TABLES}
         for path, _, value in differences(_BASE, self.config):
-            if path not in _NOT_OF_A_CURVE:
+            if path not in _NOT_OF_A_CURVE and value is not None:
                 table, _, name = path.partition(".")
                 tree[table][name] = value
         return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:12]
@@ -73,9 +74,7 @@ def make_curve(
 ) -> Curve:
     """A curve in standard form; what is left out is as the paper has it."""
     prefix = selector_of(method)
-    if prefix in ("", "grab"):
-        alpha = DEFAULT_ALPHA
-    if prefix == "" or alpha == 1.0:
+    if alpha == 1.0 and prefix != "grab":
         step = "equation"
     if method == "centralized":
         clients = 1
@@ -83,7 +82,7 @@ def make_curve(
     shuffled = prefix == "" if reshuffle is None else reshuffle
     rate = workload.lr if lr is None else lr
     config = Config(
-        MethodConfig(method, alpha, step, server_lr),
+        _method(method, alpha, step, server_lr),
         TaskConfig(
             dataset=workload.dataset,
             model=workload.model,
@@ -128,7 +127,7 @@ def base_of(method: str) -> str:
 def plain_at_same_step(workload: Workload, curve: Curve) -> Curve:
     """The control: the same server with all gradients, the step as long, the order as fixed as BHerd's."""
     method, train = curve.config.method, curve.config.train
-    longer = train.epochs if method.step == "equation" else train.epochs / method.alpha
+    longer = train.epochs if step_of(method) == "equation" else train.epochs / share_of(method)
     return make_curve(
         workload,
         _case(curve),
@@ -149,8 +148,8 @@ def with_selector(workload: Workload, curve: Curve, selector: str) -> Curve:
         workload,
         _case(curve),
         f"{selector}-{base_of(method.name)}",
-        alpha=method.alpha,
-        step=_step(method.step),
+        alpha=share_of(method),
+        step=step_of(method),
         reshuffle=train.reshuffle,
         epochs=train.epochs,
         batch_size=train.batch_size,
@@ -163,7 +162,7 @@ def controlled(workload: Workload, curve: Curve) -> list[Curve]:
     """A BHerd curve with all gradients in the same order at the same step; with the amplified step a random
     share too."""
     plain = plain_at_same_step(workload, curve)
-    if curve.config.method.step == "equation":
+    if step_of(curve.config.method) == "equation":
         return [curve, plain]
     return [curve, plain, with_selector(workload, curve, "random")]
 
@@ -186,5 +185,17 @@ def _case(curve: Curve) -> Case:
     return next(case for case in CASES if case == curve.config.task.partition)
 
 
-def _step(step: str) -> Step:
-    return "amplified" if step == "amplified" else "equation"
+def _method(name: str, alpha: float, step: Step, server_lr: float) -> MethodConfig:
+    """Without the settings that have no effect on the method."""
+    has = settings_of(name)
+    return MethodConfig(name, alpha if "alpha" in has else None, step if "step" in has else None, server_lr)
+
+
+def share_of(method: MethodConfig) -> float:
+    """The method's alpha; for one that has none, the default's."""
+    return DEFAULT_ALPHA if method.alpha is None else method.alpha
+
+
+def step_of(method: MethodConfig) -> Step:
+    """The method's step; for one that has none, the equation's."""
+    return "amplified" if method.step == "amplified" else "equation"

@@ -19,7 +19,7 @@ from scipy import optimize
 
 from bherd import methods
 from bherd.config import Config
-from bherd.experiments.grid import CASES, STEPS, Case, Step, make_curve
+from bherd.experiments.grid import CASES, STEPS, Case, Step, make_curve, share_of, step_of
 from bherd.experiments.scales import Scale
 from bherd.experiments.tables import TheoremRow
 from bherd.method import Method, Report, aggregate
@@ -203,13 +203,13 @@ def _row(
     largest_lr = math.sqrt(3) * along.beta / (6 * smoothness * steps)
     most_rounds = along.beta**2 / (24 * lr**2 * smoothness**2 * steps**2)
     right = (
-        4 * gap / (config.method.alpha * lr * steps * rounds)
+        4 * gap / (share_of(config.method) * lr * steps * rounds)
         + along.error_squared / rounds
         + along.error_squared / (2 * rounds**2)
     )
     return TheoremRow(
         partition=config.task.partition,
-        step=config.method.step,
+        step=step_of(config.method),
         setting=setting,
         seed=config.run.seed,
         lr=lr,

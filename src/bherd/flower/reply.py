@@ -16,7 +16,7 @@ from bherd.corrections import no_correction
 from bherd.errors import InputError
 from bherd.flower import codec
 from bherd.flower.settings import check_client_half, check_weights_form
-from bherd.method import Method, Report, aggregate
+from bherd.method import Method, Report, StepLength, aggregate
 from bherd.servers import average
 from bherd.tasks.flat import ravel_buffers
 
@@ -27,6 +27,7 @@ def weights_reply(
     *,
     num_examples: int,
     epochs: float = 1.0,
+    step: StepLength = "equation",
     metrics: Mapping[str, float] | None = None,
 ) -> Message:
     """A reply with the model that the herded update leads to, for stock strategies.
@@ -36,6 +37,7 @@ def weights_reply(
         collector: what recorded the local steps.
         num_examples: the number of this client's samples, its weight in the average.
         epochs: the number of local epochs, the factor E of the paper's aggregation.
+        step: how long the herded step is: equation, amplified or matched, which has FedAvg's length.
         metrics: numbers of your own to send along; the same keys on every client.
 
     Raises:
@@ -43,7 +45,7 @@ def weights_reply(
 
     Buffers, such as BatchNorm's statistics, are sent as the local training left them.
     """
-    method = Method(no_correction(), collector.selector, average())
+    method = Method(no_correction(), collector.selector, average(step))
     check_weights_form(method)
     layout = codec.layout_of(collector.model)
     (key, asked), *others = message.content.array_records.items()

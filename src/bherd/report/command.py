@@ -21,6 +21,8 @@ def command(config: Config) -> str | None:
     words = ["bherd", "run"]
     for one in all_settings():
         value = getattr(getattr(config, one.table), one.name)
+        if value is None:
+            continue
         if one.path in told and isinstance(value, bool):
             words.append(f"--{one.option}" if value else f"--no-{one.option}")
         elif one.path in told:

@@ -7,6 +7,8 @@ from bherd.conclusion import Contender, conclude, role_of
 from bherd.report.grouping import Series, TaskGroup
 from bherd.runs.read import Run
 from bherd.statistics import interval
+from bherd.step_length import mean_step
+from bherd.step_notes import Stepper, step_notes
 
 
 def headline(task: TaskGroup, runs: Sequence[Run]) -> list[str]:
@@ -16,7 +18,7 @@ def headline(task: TaskGroup, runs: Sequence[Run]) -> list[str]:
     """
     contenders = [_contender(series, runs) for series in task.series]
     said = _own_metric(contenders) if task.own else conclude(contenders, task.centralized)
-    return [_what(task, runs), *said]
+    return [_what(task, runs), *said, *_steps(task, runs)]
 
 
 def _own_metric(contenders: Sequence[Contender]) -> list[str]:
@@ -48,9 +50,19 @@ def _seeds(count: int) -> str:
 def _contender(series: Series, runs: Sequence[Run]) -> Contender:
     mine = [runs[i] for i in series.runs]
     finals = {run.config.run.seed: final for run in mine if (final := final_of(run)) is not None}
-    lengths = [run.step_length for run in mine if run.step_length is not None]
-    role = role_of(mine[0].config, interval(lengths).mean) if lengths else None
+    step = mean_step([run.step for run in mine])
+    role = role_of(mine[0].config, None if step is None else step.length)
     return Contender(series.label, finals, len(mine), role)
+
+
+def _steps(task: TaskGroup, runs: Sequence[Run]) -> list[str]:
+    """What is to be said of steps that are not as long as FedAvg's."""
+    steppers = []
+    for series in task.series:
+        step = mean_step([runs[i].step for i in series.runs])
+        if step is not None:
+            steppers.append(Stepper(series.label, runs[series.runs[0]].config.method, step))
+    return step_notes(steppers)
 
 
 def final_of(run: Run) -> float | None:

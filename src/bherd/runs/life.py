@@ -277,7 +277,7 @@ def _summary(
         "diverged_at": diverged_at,
         "seconds": round(seconds, 3),
         "peak_memory_bytes": peak_bytes(),
-        "method": dataclasses.asdict(session.config.method),
+        "method": {k: v for k, v in dataclasses.asdict(session.config.method).items() if v is not None},
         "task": dataclasses.asdict(session.config.task),
         "reading": session.reading,
         "step": session.step_taken(recorded.clients()),

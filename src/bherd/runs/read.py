@@ -23,6 +23,7 @@ from bherd.runs import directory as names
 from bherd.runs.files import MissingFileError, check_bytes, read_bytes
 from bherd.runs.header import Header
 from bherd.runs.verify import Vouchers, check_files, content_of, reading
+from bherd.step_length import Step, read_step
 from bherd.toml import parse_toml
 
 if TYPE_CHECKING:
@@ -126,10 +127,9 @@ class Run:
         return float(self.summary.get("seconds", math.fsum(line.seconds.total for line in self.lines)))
 
     @property
-    def step_length(self) -> float | None:
-        """The length of the server's step beside FedAvg's; None for a run without a round."""
-        step = self.summary.get("step")
-        return float(step["length"]) if step else None
+    def step(self) -> Step | None:
+        """What its clients kept, and how long its steps were by it; None for a run without a round."""
+        return read_step(self.summary)
 
     @property
     def peak_memory_bytes(self) -> int | None:
