@@ -18,14 +18,13 @@ from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects
 from flwr.supercore.task_identity import TaskIdentity
 
 from bherd.config import Config
-from bherd.engines.base import State
 from bherd.federation.plan import Plan
 from bherd.federation.processes import free_ports
 from bherd.federation.up import up
 from bherd.flower import codec
 from bherd.flower.codec import Instruction
 from bherd.flower.settings import Rules
-from bherd.rounds import start_state
+from bherd.loop.state import State, start_state
 from bherd.runs.life import run
 from bherd.session import prepare
 

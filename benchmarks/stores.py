@@ -12,9 +12,10 @@ from torch import Tensor
 
 from benchmarks.tables import Cell, Table
 from bherd import methods
-from bherd.client import Outcome, client_round
-from bherd.engines import Local, SimulateEngine
-from bherd.rounds import Schedule, run_rounds, start_state
+from bherd.engines import SimulateEngine
+from bherd.loop.client import Outcome, client_round
+from bherd.loop.rounds import run_rounds
+from bherd.loop.state import Local, Schedule, start_state
 from bherd.runs.memory import peak_bytes, start_peak
 from bherd.stores import STORES, make_store
 from bherd.tasks.datasets import Dataset, load_dataset

@@ -15,12 +15,12 @@ from flwr.supercore.task_identity import TaskIdentity
 from torch import Tensor, nn
 
 from bherd.config import Config
-from bherd.engines.base import State
 from bherd.flower import Rejection, Rules, codec
 from bherd.flower.client_app import app
 from bherd.flower.engine import FlowerEngine
 from bherd.flower.settings import flat_run_config
-from bherd.rounds import run_rounds, start_state
+from bherd.loop.rounds import run_rounds
+from bherd.loop.state import State, start_state
 from bherd.session import prepare
 from tiny import tiny_dataset
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bherd.errors import InputError
-from bherd.jobs import Job, run_job
+from bherd.many.jobs import Job, run_job
 from command_line import FAST, run
 from small_runs import small_config
 

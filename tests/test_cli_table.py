@@ -7,7 +7,7 @@ import pytest
 from bherd.cli import table
 from bherd.cli.compare import columns, print_comparison
 from bherd.cli.table import Column, fitting, print_prose, print_table
-from bherd.comparison import Curve, Row
+from bherd.many.compare import Curve, Row
 
 ROWS = [
     Row(

@@ -9,10 +9,10 @@ from torch.nn import functional
 
 import bherd
 from bherd import methods
-from bherd.engines import Local, ReferenceEngine
+from bherd.engines import ReferenceEngine
 from bherd.errors import InputError
+from bherd.loop.state import Local, start_state
 from bherd.method import Method, Selector
-from bherd.rounds import start_state
 from bherd.selectors import everything, grab, herding, random_share
 from bherd.tasks.flat import unravel
 from tiny import tiny_task

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bherd.comparison import Curve, Row, default_target
+from bherd.many.compare import Curve, Row, default_target
 
 
 def curve(seed: int, *accuracies: float, diverged_at: int | None = None) -> Curve:

@@ -11,22 +11,14 @@ import torch
 from torch import Tensor
 
 from bherd import methods
-from bherd.client import Outcome
 from bherd.corrections import control_variates, no_correction
-from bherd.engines import Local, ReferenceEngine
-from bherd.engines.base import State
-from bherd.method import (
-    STEP_LENGTHS,
-    Correction,
-    Method,
-    Report,
-    Selector,
-    Server,
-    StepLength,
-    aggregate,
-)
+from bherd.engines import ReferenceEngine
+from bherd.loop.client import Outcome
+from bherd.loop.rounds import run_rounds
+from bherd.loop.server import aggregate
+from bherd.loop.state import Local, Schedule, State, start_state
+from bherd.method import STEP_LENGTHS, Correction, Method, Report, Selector, Server, StepLength
 from bherd.names import METHOD_NAMES
-from bherd.rounds import Schedule, run_rounds, start_state
 from bherd.selectors import everything, grab, herding, random_share
 from bherd.selectors.share import kept_count
 from bherd.servers import average, nova

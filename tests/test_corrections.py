@@ -5,9 +5,9 @@ import torch
 from torch import Tensor
 
 from bherd import methods
-from bherd.client import Training, client_round
 from bherd.corrections import control_variates, no_correction
-from bherd.rounds import participants
+from bherd.loop.client import Training, client_round
+from bherd.loop.rounds import participants
 from bherd.streams import stream
 from tiny import federate, tiny_task
 

@@ -9,16 +9,17 @@ import torch
 import bherd
 from bherd import methods
 from bherd.config import Config
-from bherd.engines import Local, ReferenceEngine
+from bherd.engines import ReferenceEngine
 from bherd.errors import InputError
+from bherd.loop.state import Local, start_state
+from bherd.loop.visits import batches, plan_steps
 from bherd.names import METHOD_NAMES
-from bherd.rounds import start_state
 from bherd.selectors import kept_count
 from bherd.session import prepare
 from bherd.streams import stream
 from bherd.tasks.datasets import Dataset
 from bherd.tasks.models import build_model, cnn, svm
-from bherd.tasks.task import assemble, batches, build_task, plan_steps
+from bherd.tasks.task import assemble, build_task
 from tiny import tiny_dataset, tiny_task
 
 

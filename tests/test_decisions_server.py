@@ -5,10 +5,12 @@ import torch
 
 import bherd
 from bherd import methods
-from bherd.client import Training, client_round
-from bherd.engines import Local, ReferenceEngine
-from bherd.method import Method, Report, aggregate
-from bherd.rounds import Schedule, run_round, start_state
+from bherd.engines import ReferenceEngine
+from bherd.loop.client import Training, client_round
+from bherd.loop.rounds import run_round
+from bherd.loop.server import aggregate
+from bherd.loop.state import Local, Schedule, start_state
+from bherd.method import Method, Report
 from bherd.streams import stream
 from tiny import tiny_task
 

@@ -9,8 +9,8 @@ from bherd import methods
 from bherd.config import Config
 from bherd.experiments import theorem
 from bherd.experiments.theorem import Client, slope
+from bherd.loop.visits import plan_steps
 from bherd.simulation import simulate
-from bherd.tasks.task import plan_steps
 
 CONFIG = Config().replace(
     dataset="mnist-mini", rounds=2, dtype="float64", engine="reference", partition="case3", lr=1e-3

@@ -8,7 +8,7 @@ from torch import nn
 from bherd import methods
 from bherd.engines import SimulateEngine, autograd
 from bherd.engines.autograd import FlatModule, separable
-from bherd.engines.base import Local
+from bherd.loop.state import Local
 from bherd.tasks.task import Task
 from tiny import federate, tiny_dataset, tiny_task
 

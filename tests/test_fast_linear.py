@@ -5,18 +5,19 @@ import pytest
 import torch
 
 from bherd import compiled, methods
-from bherd.client import sum_kept
 from bherd.engines import linear_compiled
 from bherd.engines.kernels import measure_hinge, measure_softmax, train_hinge, train_softmax
-from bherd.engines.linear import Linear, all_visits
+from bherd.engines.linear import Linear
 from bherd.engines.linear_compiled import CompiledLinear, pays
 from bherd.engines.linear_numpy import NumpyLinear
 from bherd.engines.simulate import linear_of
+from bherd.loop.client import sum_kept
+from bherd.loop.visits import all_visits, batches, plan_steps
 from bherd.method import Method
 from bherd.stores.base import Dense, Summed
 from bherd.stores.half import HalfStore
 from bherd.tasks.datasets import Dataset
-from bherd.tasks.task import Task, batches, plan_steps
+from bherd.tasks.task import Task
 from tiny import CATALOGUE, CLASSES, federate, tiny_task
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="numba is not installed")

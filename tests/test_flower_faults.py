@@ -7,12 +7,13 @@ import pytest
 import torch
 from flwr.app import Message, MessageType
 
-from bherd.client import DivergedError
 from bherd.config import Config
 from bherd.flower import FederationError, Rejection, Rules
 from bherd.flower.engine import FlowerEngine
 from bherd.flower.store import OwnState, StateLostError
-from bherd.rounds import run_round, start_state
+from bherd.loop.client import DivergedError
+from bherd.loop.rounds import run_round
+from bherd.loop.state import start_state
 from bherd.session import prepare
 from flower_faults import FAULTS, Spoil, nan, raises, round_of, spoilt, with_sum
 from flower_grid import FIRST_NODE, MemoryGrid, federate, node, nodes, reference, tiny_config

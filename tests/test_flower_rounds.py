@@ -7,10 +7,10 @@ import torch
 from flwr.app import ArrayRecord
 
 from bherd import methods
-from bherd.engines.base import State
 from bherd.flower import HerdStrategy
 from bherd.flower.client import load_shard
 from bherd.flower.codec import decode_model, layout_of
+from bherd.loop.state import State
 from bherd.names import METHOD_NAMES
 from bherd.session import prepare
 from flower_grid import MemoryGrid, federate, nodes, reference, tiny_config

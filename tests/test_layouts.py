@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from bherd import compiled, herd, methods, snapshots
+from bherd import compiled, herd, methods
 from bherd.engines import linear_compiled
+from bherd.loop import snapshots
 from bherd.method import Method
 from bherd.selectors.grab import grab_indices
 from bherd.selectors.herding import herding_order

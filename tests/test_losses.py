@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from bherd import compiled, methods
-from bherd.engines import Local, ReferenceEngine, SimulateEngine, linear_compiled
+from bherd.engines import ReferenceEngine, SimulateEngine, linear_compiled
 from bherd.engines.evaluation import AT_ONCE, joined
 from bherd.engines.linear import has_closed_form
 from bherd.engines.simulate import linear_of
 from bherd.errors import InputError
-from bherd.rounds import start_state
+from bherd.loop.state import Local, start_state
 from bherd.tasks.losses import Hits, Loss, class_hits, cross_entropy, is_count, is_mean, squared_hinge
 from bherd.tasks.task import Task
 from tiny import CLASSES, federate, tiny_dataset, tiny_task

@@ -8,9 +8,10 @@ import psutil
 import pytest
 
 from bherd import Config, memory, methods, simulate
-from bherd.engines import Local, SimulateEngine
+from bherd.engines import SimulateEngine
 from bherd.errors import InputError
-from bherd.rounds import Schedule, run_rounds, start_state
+from bherd.loop.rounds import run_rounds
+from bherd.loop.state import Local, Schedule, start_state
 from bherd.runs.memory import peak_bytes, start_peak
 from bherd.session import prepare
 from bherd.sizes import parse_size, show_size

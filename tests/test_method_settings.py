@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from bherd import methods
-from bherd.comparison import parse_variant
 from bherd.config import Config, MethodConfig, difference, from_dict, to_dict
 from bherd.errors import InputError
 from bherd.labels import describe, folder_name, method_label
+from bherd.many.compare import parse_variant
 from bherd.method_settings import settings_of
 from bherd.names import METHOD_NAMES
 from bherd.report.command import command

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bherd.processes import in_processes
+from bherd.many.processes import in_processes
 
 
 def double(number: int) -> int:
@@ -43,7 +43,7 @@ def test_ctrl_c_does_not_break_into_what_is_done_meanwhile() -> None:
     """Python itself is at odds with that: a process that catches it inside `exec` dies of it at its end."""
     code = """
 import os, signal, sys
-from bherd.processes import in_processes
+from bherd.many.processes import in_processes
 
 done = []
 def meanwhile():
@@ -63,7 +63,10 @@ if __name__ == "__main__":
 
 
 def test_planning_a_comparison_does_not_wait_for_torch() -> None:
-    code = "import sys, bherd.comparison, bherd.jobs, bherd.processes; assert 'torch' not in sys.modules"
+    code = (
+        "import sys, bherd.many.compare, bherd.many.jobs, bherd.many.processes; "
+        "assert 'torch' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

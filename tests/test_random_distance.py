@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from bherd import methods
-from bherd.client import sum_kept
 from bherd.engines import linear_compiled
+from bherd.loop.client import sum_kept
 from bherd.report.herd import distances
 from bherd.runs import directory as names
 from bherd.runs.read import read_run

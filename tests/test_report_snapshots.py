@@ -10,9 +10,9 @@ import torch
 
 import bherd
 from bherd.callbacks import Callback, run_with
+from bherd.loop.snapshots import due, take
 from bherd.runs import directory as names
 from bherd.runs.life import resume, run
-from bherd.snapshots import due, take
 from small_runs import read_lines
 
 CONFIG = bherd.Config().replace(rounds=6, lr=1e-3, workers=1, batch_size=100)
@@ -55,7 +55,7 @@ def test_plane_is_the_one_of_the_principal_components(trace: torch.Tensor) -> No
 
 def test_long_gradients_are_taken_in_pieces(monkeypatch: pytest.MonkeyPatch, trace: torch.Tensor) -> None:
     whole = take(trace)
-    monkeypatch.setattr("bherd.snapshots._COLUMNS", 7)
+    monkeypatch.setattr("bherd.loop.snapshots._COLUMNS", 7)
     pieces = take(trace)
     np.testing.assert_allclose(pieces.plane, whole.plane, atol=1e-6)
     assert pieces.mean == pytest.approx(whole.mean, abs=1e-9)

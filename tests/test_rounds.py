@@ -9,9 +9,10 @@ import torch
 
 from bherd import Config, methods, simulate
 from bherd.corrections import control_variates, no_correction
-from bherd.engines import Local, SimulateEngine
+from bherd.engines import SimulateEngine
+from bherd.loop.rounds import participants, run_rounds
+from bherd.loop.state import Local, Schedule, start_state
 from bherd.method import Method, Selector
-from bherd.rounds import Schedule, participants, run_rounds, start_state
 from bherd.servers import average
 from tiny import federate, selectors, tiny_dataset, tiny_task
 

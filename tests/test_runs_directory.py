@@ -61,7 +61,8 @@ def test_the_ledger_holds_the_selection_in_its_order(tmp_path: Path) -> None:
     """Against the indices that the rounds themselves report."""
     from contextlib import closing
 
-    from bherd.rounds import run_rounds, start_state
+    from bherd.loop.rounds import run_rounds
+    from bherd.loop.state import start_state
 
     config = small_config(tmp_path, "bherd-fedavg").replace(participation=2)
     run(config, tmp_path / "run")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bherd import rounds
+from bherd.loop import rounds
 from bherd.runs import checkpoint, life, recorder
 from bherd.runs import directory as names
 from bherd.runs.checkpoint import load_checkpoint

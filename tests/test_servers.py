@@ -6,7 +6,8 @@ from torch import Tensor
 
 from bherd.corrections import no_correction
 from bherd.errors import InputError
-from bherd.method import Gain, Method, Report, StepLength, aggregate, combine_buffers, shares
+from bherd.loop.server import aggregate, combine_buffers
+from bherd.method import Gain, Method, Report, StepLength, shares
 from bherd.selectors import everything
 from bherd.servers import average, nova
 

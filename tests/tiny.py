@@ -10,12 +10,13 @@ import torch
 from torch import Tensor
 
 from bherd.corrections import control_variates, no_correction
-from bherd.engines import Engine, Local, ReferenceEngine, SimulateEngine
-from bherd.engines.base import Evaluation, State
+from bherd.engines import ReferenceEngine, SimulateEngine
+from bherd.loop.engine import Engine
+from bherd.loop.rounds import Round, run_rounds
+from bherd.loop.state import Evaluation, Local, Schedule, State, start_state
 from bherd.method import STEP_LENGTHS, Indices, Method, Selector, StepLength
 from bherd.method_settings import settings_of
 from bherd.methods import by_name
-from bherd.rounds import Round, Schedule, run_rounds, start_state
 from bherd.selectors import everything, grab, herding, random_share, reversed_herding
 from bherd.servers import average, nova
 from bherd.tasks.datasets import Dataset

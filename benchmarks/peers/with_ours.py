@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.peers.handout import Clock, report
 from benchmarks.peers.workloads import WORKLOADS, session
 from bherd import simulate
-from bherd.rounds import Round
+from bherd.loop.rounds import Round
 from bherd.runs.life import run
 from bherd.session import Session
 

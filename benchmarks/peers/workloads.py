@@ -16,7 +16,7 @@ from benchmarks.cnn import images
 from benchmarks.crowd import base as crowd_base
 from benchmarks.linear import base as linear_base
 from bherd.config import Config
-from bherd.rounds import participants
+from bherd.loop.rounds import participants
 from bherd.session import Session, prepare
 from bherd.tasks.task import Task
 

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from bherd.client import sum_kept
 from bherd.errors import InputError
+from bherd.loop.client import sum_kept
 from bherd.method import Indices, Selector
 from bherd.selectors.herding import herding
 from bherd.tasks.flat import trainable, unravel

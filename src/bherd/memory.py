@@ -18,12 +18,13 @@ from bherd.engines.linear import has_closed_form
 from bherd.engines.linear_compiled import pays
 from bherd.errors import InputError
 from bherd.generators import preserved
+from bherd.loop.visits import plan_steps
 from bherd.method import Method
 from bherd.sizes import parse_size, show_size
 from bherd.stores import Store, make_store
 from bherd.stores.disk import DiskStore
 from bherd.tasks.flat import trainable
-from bherd.tasks.task import Task, plan_steps
+from bherd.tasks.task import Task
 
 SHARE_OF_FREE = 0.8
 _VECTORS = 12

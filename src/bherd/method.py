@@ -129,24 +129,3 @@ def shares(reports: Sequence[Report]) -> list[float]:
     """The weights p_i of the clients that took part, which sum to 1."""
     total = sum(report.weight for report in reports)
     return [report.weight / total for report in reports]
-
-
-def aggregate(
-    method: Method, params: Tensor, reports: Sequence[Report], *, local_lr: float, epochs: float
-) -> Tensor:
-    """The server's half of a round: new parameters from the reports, in any order."""
-    ordered = sorted(reports, key=lambda report: report.client)
-    gain = method.selector.gain(ordered, epochs)
-    direction = method.server.direction(ordered, gain)
-    return params - local_lr * method.server.server_lr * direction
-
-
-def combine_buffers(reports: Sequence[Report]) -> Tensor | None:
-    """The p_i-weighted mean of the clients' model buffers; None for a model without buffers."""
-    ordered = sorted(reports, key=lambda report: report.client)
-    mean: Tensor | None = None
-    for p, report in zip(shares(ordered), ordered, strict=True):
-        if report.buffers is not None:
-            part = p * report.buffers
-            mean = part if mean is None else mean + part
-    return mean

@@ -9,12 +9,13 @@ import torch
 
 from bherd import memory, methods
 from bherd.config import Config
-from bherd.engines import Engine, Local, ReferenceEngine, SimulateEngine
+from bherd.engines import ReferenceEngine, SimulateEngine
 from bherd.errors import InputError
+from bherd.loop.engine import Engine
+from bherd.loop.state import Local, Schedule
 from bherd.method import Method
 from bherd.names import is_own_task
 from bherd.own_task import own_config
-from bherd.rounds import Schedule
 from bherd.step_length import Step
 from bherd.step_measure import measured_step, planned_step
 from bherd.stores import Store

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from bherd.config import Config
+from bherd.loop.rounds import Round, run_rounds
+from bherd.loop.state import start_state
 from bherd.method import Method
-from bherd.rounds import Round, run_rounds, start_state
 from bherd.runs.records import metrics_line
 from bherd.session import prepare
 from bherd.tasks.flat import state_of

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from bherd.loop.visits import plan_steps
 from bherd.method import Method, Report, shares
 from bherd.step_length import Step
-from bherd.tasks.task import plan_steps
 
 
 def step_of(method: Method, reports: Sequence[Report], epochs: float) -> Step:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
-import bherd.client
+import bherd.loop.client
+from bherd.loop.snapshots import Snapshot, take
 from bherd.report import build
 from bherd.runs.life import run
-from bherd.snapshots import Snapshot, take
 from browser.pages import Open, Opened, Reported
 from report_runs import BASE, comparison
 
@@ -84,7 +84,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Reported:
         return take(trace)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bherd.client, "take", remembering)
+        patch.setattr(bherd.loop.client, "take", remembering)
         run(BASE.replace(name="bherd-scaffold", alpha=0.4), folder / "runs" / "a-scaffold" / "seed-0")
     run(BASE.replace(partition="case1", seed=5), folder / "runs" / "other-task" / "seed-5")
     return Reported(build([folder / "runs"], folder / "report.html"), folder / "runs", traces)

@@ -19,8 +19,8 @@ from bherd.tasks.default_model import with_model
 
 if TYPE_CHECKING:
     from bherd.cli.table import Column
-    from bherd.comparison import Row
-    from bherd.jobs import Job
+    from bherd.many.compare import Row
+    from bherd.many.jobs import Job
     from bherd.statistics import Interval, Reach
 
 _EPILOG = """\
@@ -77,7 +77,7 @@ def execute(args: argparse.Namespace) -> int:
         raise InputError(f"--seeds is {args.seeds}, but at least 1 is needed")
     if args.target is not None and not 0 < args.target <= 1:
         raise InputError(f"--target is {args.target}, but an accuracy between 0 and 1 is expected")
-    from bherd.comparison import collect, default_target, free_folder, parse_variant, plan
+    from bherd.many.compare import collect, default_target, free_folder, parse_variant, plan
 
     variants = [parse_variant(text, base) for text in args.methods]
     notes = not_common(given.get("method", {}), variants)
@@ -120,8 +120,8 @@ def finish(rows: "Sequence[Row]", target: float, jobs: "Sequence[Job]", out: Pat
 def run_with_progress(jobs: "Sequence[Job]", processes: int, *, quiet: bool) -> None:
     """Do the jobs under a bar that counts runs, or quietly."""
     from bherd.cli import EXIT_INTERRUPTED
-    from bherd.jobs import run_job
-    from bherd.processes import in_processes
+    from bherd.many.jobs import run_job
+    from bherd.many.processes import in_processes
 
     done = in_processes(run_job, jobs, processes, meanwhile=None if quiet else _import_for_the_end)
     try:
@@ -160,8 +160,8 @@ def print_comparison(rows: "Sequence[Row]", target: float, notes: Sequence[str] 
         notes: further sentences to end with.
     """
     from bherd.cli.table import print_prose, print_table
-    from bherd.comparison import notes_on_steps
     from bherd.conclusion import conclude
+    from bherd.many.compare import notes_on_steps
     from bherd.step_notes import lengths_differ
 
     seeds = len(rows[0].curves)
@@ -223,8 +223,8 @@ def _reach(value: "Reach", digits: int) -> str:
 
 def as_json(rows: "Sequence[Row]", target: float, notes: Sequence[str] = ()) -> dict[str, Any]:
     """The comparison for programs; an unknown or infinite number is null."""
-    from bherd.comparison import notes_on_steps
     from bherd.conclusion import conclude
+    from bherd.many.compare import notes_on_steps
 
     def plain(value: "Interval | Reach", **more: float) -> dict[str, Any]:
         numbers = {**value._asdict(), **more}

@@ -36,8 +36,8 @@ def execute(args: argparse.Namespace) -> int:
     from bherd.cli.compare import finish, print_comparison, run_with_progress
     from bherd.cli.table import print_prose
     from bherd.cli.variants import print_header
-    from bherd.comparison import collect, default_target, parse_variant, plan
     from bherd.config import Config
+    from bherd.many.compare import collect, default_target, parse_variant, plan
 
     print_prose(_DESCRIPTION)
     sys.stdout.write("\n")

@@ -9,7 +9,7 @@ from bherd.labels import describe_task, method_label
 from bherd.method_settings import same_length, settings_of
 
 if TYPE_CHECKING:
-    from bherd.jobs import Job
+    from bherd.many.jobs import Job
 
 
 def not_common(given: Mapping[str, Any], variants: Sequence[Config]) -> list[str]:

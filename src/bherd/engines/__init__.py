@@ -1,7 +1,6 @@
 """Where the clients' work happens: `reference` in plain loops, `simulate` fast on one machine."""
 
-from bherd.engines.base import Engine, Evaluation, Local
 from bherd.engines.reference import ReferenceEngine
 from bherd.engines.simulate import SimulateEngine
 
-__all__ = ["Engine", "Evaluation", "Local", "ReferenceEngine", "SimulateEngine"]
+__all__ = ["ReferenceEngine", "SimulateEngine"]

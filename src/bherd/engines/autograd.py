@@ -18,11 +18,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bherd.loop.visits import Plan, batches
 from bherd.stores import Rows
 from bherd.tasks.flat import load_buffers, pieces, ravel, ravel_buffers, trainable
 from bherd.tasks.losses import is_mean
 from bherd.tasks.models import Model
-from bherd.tasks.task import Plan, batches
 
 _EACH_FOR_ITSELF = (nn.Conv2d, nn.Linear, nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, nn.Flatten, nn.Tanh, nn.GELU)
 _SMALLEST_HALF = 16

@@ -14,14 +14,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from bherd.client import SumKept
-from bherd.engines.base import Split
-from bherd.method import Indices
+from bherd.loop.client import SumKept
+from bherd.loop.state import Split
+from bherd.loop.visits import Plan
 from bherd.stores import Rows
 from bherd.stores.base import Traced
 from bherd.tasks.flat import trainable
 from bherd.tasks.losses import class_hits, cross_entropy, sign_hits, squared_hinge
-from bherd.tasks.task import Plan, Task
+from bherd.tasks.task import Task
 
 
 def has_closed_form(task: Task) -> bool:
@@ -86,17 +86,6 @@ class Linear(ABC):
         """A way to sum the kept gradients of a trace that is faster than the usual one, if there is one."""
         del traced
         return None
-
-
-def all_visits(plan: Plan, size: int, shuffle: np.random.Generator | None) -> Indices:
-    """The samples of all steps, one after the other; the draws are those of `tasks.task.batches`."""
-    epoch = plan.per_epoch * plan.batch
-    total = plan.steps * plan.batch
-    epochs = -(-total // epoch)
-    if shuffle is None:
-        order = np.arange(epoch, dtype=np.int64)
-        return order[:total] if epochs == 1 else np.tile(order, epochs)[:total]
-    return np.concatenate([shuffle.permutation(size)[:epoch] for _ in range(epochs)])[:total]
 
 
 def if_finite(loss: float, weights: npt.NDArray[np.floating]) -> float:

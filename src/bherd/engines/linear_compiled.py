@@ -4,15 +4,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bherd.client import Kept, SumKept, random_distance
 from bherd.compiled import available
 from bherd.engines import kernels
-from bherd.engines.base import Split
-from bherd.engines.linear import Linear, all_visits, if_finite
+from bherd.engines.linear import Linear, if_finite
+from bherd.loop.client import Kept, SumKept, random_distance
+from bherd.loop.state import Split
+from bherd.loop.visits import Plan, all_visits
 from bherd.method import Indices
 from bherd.stores.base import Dense, Rows, Summed, Traced
 from bherd.tasks.losses import squared_hinge
-from bherd.tasks.task import Plan, Task
+from bherd.tasks.task import Task
 
 COMPILED_FROM = 2**23
 """Numbers in the training inputs from which on loading the compiler (0.3 s) pays for itself."""

@@ -8,11 +8,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bherd.engines.base import Split
 from bherd.engines.linear import Linear, if_finite
+from bherd.loop.state import Split
+from bherd.loop.visits import Plan
 from bherd.stores import Rows
 from bherd.tasks.losses import squared_hinge
-from bherd.tasks.task import Plan, Task
+from bherd.tasks.task import Task
 
 Floats = npt.NDArray[np.floating]
 

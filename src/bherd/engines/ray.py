@@ -12,10 +12,11 @@ from typing import Any
 
 from torch import Tensor
 
-from bherd.client import DivergedError, Outcome
-from bherd.engines.base import Engine, Evaluation, Local, State
 from bherd.engines.simulate import SimulateEngine
 from bherd.errors import InputError
+from bherd.loop.client import DivergedError, Outcome
+from bherd.loop.engine import Engine
+from bherd.loop.state import Evaluation, Local, State
 from bherd.method import Method
 from bherd.stores.base import Store
 from bherd.tasks.task import Task

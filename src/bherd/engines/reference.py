@@ -12,13 +12,15 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from bherd.client import Outcome, Train, Training, client_round
-from bherd.engines.base import Engine, Evaluation, Local, State
 from bherd.engines.evaluation import AT_ONCE, joined, starts
 from bherd.engines.trial import try_out
+from bherd.loop.client import Outcome, Train, Training, client_round
+from bherd.loop.engine import Engine
+from bherd.loop.state import Evaluation, Local, State
+from bherd.loop.visits import batches, plan_steps
 from bherd.method import Method
 from bherd.tasks.flat import load_buffers, ravel_buffers, unravel
-from bherd.tasks.task import Task, batches, plan_steps
+from bherd.tasks.task import Task
 
 
 class ReferenceEngine(Engine):

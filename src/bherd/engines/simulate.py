@@ -14,20 +14,22 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from bherd.client import Kept, Outcome, SumKept, Train, Training, client_round, random_distance
 from bherd.engines.autograd import FlatModule, divisible
-from bherd.engines.base import Engine, Evaluation, Local, Split, State
 from bherd.engines.evaluation import AT_ONCE, joined, starts
 from bherd.engines.linear import Linear, has_closed_form, penalty
 from bherd.engines.linear_compiled import CompiledLinear, pays
 from bherd.engines.linear_numpy import NumpyLinear
 from bherd.engines.trial import Trial, try_out
 from bherd.generators import Repeatable
+from bherd.loop.client import Kept, Outcome, SumKept, Train, Training, client_round, random_distance
+from bherd.loop.engine import Engine
+from bherd.loop.state import Evaluation, Local, Split, State
+from bherd.loop.visits import plan_steps
 from bherd.method import Indices, Method
 from bherd.stores.base import Rows, Store, Summed, SummedTwice
 from bherd.stores.memory import MemoryStore
 from bherd.tasks.losses import is_count, is_mean
-from bherd.tasks.task import Task, plan_steps
+from bherd.tasks.task import Task
 
 _LINEAR_CHUNK = 5000
 _WORTH_A_THREAD = 2_000_000

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bherd.config import Config
 from bherd.experiments.grid import selector_of, share_of
 from bherd.experiments.scales import Scale, Subset, WorkloadName
-from bherd.tasks.task import plan_steps
+from bherd.loop.visits import plan_steps
 
 
 class Shape(NamedTuple):

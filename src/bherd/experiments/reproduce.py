@@ -25,7 +25,7 @@ from bherd.experiments.scales import WORKLOADS, Scale, WorkloadName, make_scale
 from bherd.experiments.style import RC
 from bherd.experiments.tables import ComparisonRow, TheoremRow
 from bherd.experiments.theorem import check_theorem
-from bherd.processes import in_processes
+from bherd.many.processes import in_processes
 from bherd.report import build
 from bherd.runs.files import locked
 from bherd.runs.verify import read_summary

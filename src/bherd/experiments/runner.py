@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bherd.config import Config
 from bherd.errors import BherdError, DamagedFileError
-from bherd.processes import in_processes
+from bherd.many.processes import in_processes
 from bherd.runs import directory as names
 from bherd.runs.verify import has_ended
 

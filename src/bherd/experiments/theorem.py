@@ -22,12 +22,13 @@ from bherd.config import Config
 from bherd.experiments.grid import CASES, STEPS, Case, Step, make_curve, share_of, step_of
 from bherd.experiments.scales import Scale
 from bherd.experiments.tables import TheoremRow
-from bherd.method import Method, Report, aggregate
+from bherd.loop.server import aggregate
+from bherd.loop.visits import Plan, plan_steps
+from bherd.method import Method, Report
 from bherd.session import prepare
 from bherd.statistics import Floats
 from bherd.tasks.datasets import load_dataset
 from bherd.tasks.models import SVM_DECAY
-from bherd.tasks.task import Plan, plan_steps
 
 SEEDS = 3
 SHORT_ROUNDS = 50

@@ -9,10 +9,8 @@ import numpy as np
 import torch
 from flwr.app import ConfigRecord, Message, RecordDict
 
-from bherd.client import DivergedError, Outcome
 from bherd.config import Config
-from bherd.engines import Local, SimulateEngine
-from bherd.engines.base import State
+from bherd.engines import SimulateEngine
 from bherd.errors import InputError
 from bherd.flower import codec
 from bherd.flower.codec import Instruction, Layout
@@ -25,7 +23,10 @@ from bherd.flower.settings import (
     check_weights_form,
 )
 from bherd.flower.store import OwnState, StateLostError
-from bherd.method import Method, aggregate
+from bherd.loop.client import DivergedError, Outcome
+from bherd.loop.server import aggregate
+from bherd.loop.state import Local, State
+from bherd.method import Method
 from bherd.session import DTYPES, check_device, method_of, resolve
 from bherd.streams import stream
 from bherd.tasks.datasets import load_dataset

@@ -18,8 +18,8 @@ import torch
 from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord, RecordDict
 from torch import Tensor, nn
 
-from bherd.client import Outcome
 from bherd.errors import InputError
+from bherd.loop.client import Outcome
 from bherd.tasks.flat import persistent_buffers, trainable
 
 MODEL = "arrays"

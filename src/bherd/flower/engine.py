@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from flwr.serverapp import Grid
 from torch import Tensor
 
-from bherd.client import Outcome
 from bherd.config import identity
-from bherd.engines import Engine, Evaluation, SimulateEngine
-from bherd.engines.base import State
+from bherd.engines import SimulateEngine
 from bherd.flower.codec import layout_of
 from bherd.flower.federation import Federation, Terms
 from bherd.flower.gate import Rejection
 from bherd.flower.roster import Post
 from bherd.flower.settings import Rules
+from bherd.loop.client import Outcome
+from bherd.loop.engine import Engine
+from bherd.loop.state import Evaluation, State
 from bherd.session import Session
 
 

@@ -8,13 +8,13 @@ from logging import WARNING
 from flwr.app import Array, Message, MessageType
 from flwr.common.logger import log
 
-from bherd.client import DivergedError, Outcome
-from bherd.engines.base import State
 from bherd.flower import codec
 from bherd.flower.codec import Instruction, Layout
 from bherd.flower.gate import DIVERGED, Expected, Rejection, Seat, Verdict, judge
 from bherd.flower.roster import FederationError, Post, Roster
 from bherd.flower.settings import Rules, client_half
+from bherd.loop.client import DivergedError, Outcome
+from bherd.loop.state import State
 from bherd.method import Method
 
 _LONGEST_PAUSE = 10.0

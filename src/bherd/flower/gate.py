@@ -15,9 +15,9 @@ import torch
 from flwr.app import ConfigRecord, Message, MetricRecord, RecordDict
 from torch import Tensor
 
-from bherd.client import Outcome
 from bherd.flower import codec
 from bherd.flower.codec import Layout
+from bherd.loop.client import Outcome
 from bherd.method import Report
 
 DIVERGED = "diverged"

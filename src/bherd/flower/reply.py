@@ -10,13 +10,14 @@ import torch
 from flwr.app import Array, ArrayRecord, Message, MetricRecord, RecordDict
 from torch import Tensor
 
-from bherd.client import Outcome
 from bherd.collector import Collector, Update
 from bherd.corrections import no_correction
 from bherd.errors import InputError
 from bherd.flower import codec
 from bherd.flower.settings import check_client_half, check_weights_form
-from bherd.method import Method, Report, StepLength, aggregate
+from bherd.loop.client import Outcome
+from bherd.loop.server import aggregate
+from bherd.method import Method, Report, StepLength
 from bherd.servers import average
 from bherd.tasks.flat import ravel_buffers
 

@@ -11,11 +11,11 @@ from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
 from bherd.config import Config
-from bherd.engines import Engine
 from bherd.errors import BherdError, DamagedFileError, InputError
 from bherd.flower.engine import FlowerEngine, new_name
 from bherd.flower.gate import Rejection
 from bherd.flower.settings import Rules, check_config, read_run_config
+from bherd.loop.engine import Engine
 from bherd.runs import directory as names
 from bherd.runs.files import make_directory, write_atomically
 from bherd.runs.life import check_same, resume, run

@@ -13,7 +13,6 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 from torch import nn
 
-from bherd.engines.base import State
 from bherd.errors import InputError
 from bherd.flower import codec
 from bherd.flower.engine import new_name
@@ -21,9 +20,10 @@ from bherd.flower.federation import Federation, Terms
 from bherd.flower.gate import Rejection, Seat
 from bherd.flower.roster import Post
 from bherd.flower.settings import Rules
+from bherd.loop.rounds import participants
+from bherd.loop.server import server_round as server_round_of
+from bherd.loop.state import Schedule, State
 from bherd.method import Method
-from bherd.rounds import Schedule, participants
-from bherd.rounds import server_round as server_round_of
 from bherd.tasks.flat import ravel
 
 

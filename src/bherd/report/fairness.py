@@ -9,15 +9,15 @@ import numpy.typing as npt
 import torch
 
 from bherd.config import Config
-from bherd.engines.base import Local
 from bherd.errors import InputError
+from bherd.loop.state import Local
+from bherd.loop.visits import batches, plan_steps
 from bherd.method import Indices
 from bherd.names import is_own_task
 from bherd.report.dropped import FEWEST_ROUNDS, Dropped, Evidence, dropped
 from bherd.report.herd import Ledger
 from bherd.report.thin import REPLAYED_ROUNDS, spread
 from bherd.tasks.datasets import load_dataset, reading
-from bherd.tasks.task import batches, plan_steps
 
 Counts = npt.NDArray[np.int64]
 

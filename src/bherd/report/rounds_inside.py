@@ -13,7 +13,7 @@ from bherd.runs.read import Run
 
 @dataclass(frozen=True)
 class Shot:
-    """One client in one round; see `bherd.snapshots` for the meaning of the numbers."""
+    """One client in one round; see `bherd.loop.snapshots` for the meaning of the numbers."""
 
     client: int
     x: str

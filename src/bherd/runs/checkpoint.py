@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor
 
-from bherd.engines.base import State
+from bherd.loop.state import State
 from bherd.runs.files import write_atomically
 from bherd.runs.header import Header, encode_header, parse_header
 from bherd.runs.seal import BLANK, read_sealed, seal

@@ -11,11 +11,12 @@ import numpy as np
 from torch import Tensor
 
 from bherd.config import Config, difference, to_dict
-from bherd.engines.base import Engine, State
 from bherd.errors import DamagedFileError, InputError
+from bherd.loop.engine import Engine
+from bherd.loop.rounds import run_rounds
+from bherd.loop.state import State, start_state
 from bherd.method import Indices
 from bherd.own_task import check_given, task_fingerprint, with_fingerprint
-from bherd.rounds import run_rounds, start_state
 from bherd.runs import directory as names
 from bherd.runs.checkpoint import Checkpoint, load_checkpoint, move
 from bherd.runs.files import Mark, UnwritableError, locked, mark_of, remove

@@ -10,8 +10,8 @@ from typing import Any
 from safetensors.torch import save
 from torch import Tensor
 
-from bherd.engines.base import State
-from bherd.rounds import Round
+from bherd.loop.rounds import Round
+from bherd.loop.state import State
 from bherd.runs import directory as names
 from bherd.runs.checkpoint import Checkpoint, save_checkpoint
 from bherd.runs.files import (

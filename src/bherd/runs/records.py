@@ -4,8 +4,8 @@ import json
 import math
 from typing import Any
 
+from bherd.loop.rounds import Round
 from bherd.method import Report
-from bherd.rounds import Round
 
 
 def metrics_line(record: Round) -> dict[str, Any]:

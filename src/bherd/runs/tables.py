@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bherd.errors import DamagedFileError
-from bherd.rounds import Round
+from bherd.loop.rounds import Round
 from bherd.runs import directory as names
 
 CLIENTS_SCHEMA = pa.schema(

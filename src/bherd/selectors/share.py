@@ -5,6 +5,7 @@ import math
 from fractions import Fraction
 
 from bherd.errors import InputError
+from bherd.exact import decimal
 
 
 def check_share(alpha: float) -> None:
@@ -25,8 +26,3 @@ def kept_count(alpha: float, steps: int) -> int:
     """
     check_share(alpha)
     return max(1, math.floor(decimal(alpha) * steps + Fraction(1, 2)))
-
-
-def decimal(value: float) -> Fraction:
-    """The number that the user wrote: 0.29 is 29/100, not the binary fraction just below it."""
-    return Fraction(repr(float(value)))

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from bherd.errors import BherdError
+from bherd.loop.snapshots import Snapshot, take
 from bherd.method import Indices, Method, Report
-from bherd.snapshots import Snapshot, take
 
 _COLUMNS = 4096
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from bherd.conclusion import Contender, Role, role_of
 from bherd.config import Config, MethodConfig, difference, from_dict, to_dict
 from bherd.errors import BherdError, InputError
-from bherd.jobs import Job
 from bherd.labels import folder_name, method_label
+from bherd.many.jobs import Job
 from bherd.method_settings import settings_of
 from bherd.runs.directory import find_runs
 from bherd.runs.read import Run, read_config, read_run

@@ -9,13 +9,14 @@ from fractions import Fraction
 import numpy as np
 import torch
 
-from bherd.client import DivergedError, Outcome
-from bherd.engines.base import Engine, Evaluation, State
+from bherd.exact import decimal
+from bherd.loop.client import DivergedError, Outcome
+from bherd.loop.engine import Engine
 from bherd.loop.seconds import Seconds
-from bherd.method import Indices, Method, aggregate, combine_buffers
-from bherd.selectors.share import decimal
+from bherd.loop.server import server_round
+from bherd.loop.state import Evaluation, Schedule, State
+from bherd.method import Indices, Method
 from bherd.streams import stream
-from bherd.tasks.flat import ravel, ravel_buffers
 from bherd.tasks.task import Task
 
 
@@ -30,26 +31,6 @@ class Round:
     """One for each client that took part; empty where the round diverged in a client."""
     seconds: Seconds
     diverged: bool = False
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How many rounds, with whom, and when to look."""
-
-    rounds: int
-    participation: int | float
-    epochs: float
-    lr: float
-    seed: int
-    eval_every: int = 1
-    eval_train: bool = True
-
-
-def start_state(task: Task, method: Method) -> State:
-    """The federation before its first round."""
-    params = ravel(task.model.module)
-    shared = torch.zeros_like(params) if method.correction.stateful else params.new_zeros(0)
-    return State(0, params, ravel_buffers(task.model.module), shared, {})
 
 
 def run_rounds(
@@ -96,20 +77,6 @@ def run_round(
     local, select = _split(trained - begin, outcomes)
     seconds = Seconds(local, select, aggregated - trained, evaluated - aggregated)
     return (state if diverged else after), Round(number, evaluation, outcomes, seconds, diverged)
-
-
-def server_round(
-    method: Method, schedule: Schedule, clients: int, state: State, outcomes: list[Outcome]
-) -> State:
-    """The state that the outcomes lead to; `clients` is the number of all, present or not."""
-    reports = sorted((outcome.report for outcome in outcomes), key=lambda report: report.client)
-    params = aggregate(method, state.params, reports, local_lr=schedule.lr, epochs=schedule.epochs)
-    shared, own = state.shared, state.own
-    if method.correction.stateful:
-        extras = [report.extra for report in reports if report.extra is not None]
-        shared = method.correction.combine(shared, extras, clients)
-        own = {**own, **{outcome.report.client: outcome.own for outcome in outcomes}}
-    return State(state.round + 1, params, combine_buffers(reports), shared, own)
 
 
 def participants(clients: int, participation: int | float, seed: int, round: int) -> Indices:

@@ -1,20 +1,55 @@
-"""What every engine offers to the round loop."""
+"""What a federation carries from round to round, and the settings that stay the same."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from bherd.client import Outcome
 from bherd.generators import seeded
-from bherd.snapshots import due
+from bherd.loop.snapshots import due
+from bherd.method import Method
 from bherd.streams import stream
+from bherd.tasks.flat import ravel, ravel_buffers
+from bherd.tasks.task import Task
 
 Split = Literal["train", "test"]
+
+
+class State(NamedTuple):
+    """Everything that a federation carries from one round to the next."""
+
+    round: int
+    params: Tensor
+    buffers: Tensor | None
+    shared: Tensor
+    """The correction's state on the server."""
+    own: Mapping[int, Tensor]
+    """The correction's state on each client; a client not in here has zeros."""
+
+
+class Evaluation(NamedTuple):
+    """Loss over all training samples (NaN if not asked for), loss and accuracy on the test samples."""
+
+    train_loss: float
+    test_loss: float
+    test_accuracy: float
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How many rounds, with whom, and when to look."""
+
+    rounds: int
+    participation: int | float
+    epochs: float
+    lr: float
+    seed: int
+    eval_every: int = 1
+    eval_train: bool = True
 
 
 @dataclass(frozen=True)
@@ -49,37 +84,8 @@ class Local:
         return seeded(self.seed, f"evaluate {split}")
 
 
-class State(NamedTuple):
-    """Everything that a federation carries from one round to the next."""
-
-    round: int
-    params: Tensor
-    buffers: Tensor | None
-    shared: Tensor
-    """The correction's state on the server."""
-    own: Mapping[int, Tensor]
-    """The correction's state on each client; a client not in here has zeros."""
-
-
-class Evaluation(NamedTuple):
-    """Loss over all training samples (NaN if not asked for), loss and accuracy on the test samples."""
-
-    train_loss: float
-    test_loss: float
-    test_accuracy: float
-
-
-class Engine(ABC):
-    """Runs clients and evaluates models. Engines differ in speed, never in results."""
-
-    @abstractmethod
-    def run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:
-        """The round after `state` for these clients, in their order; may raise `DivergedError`."""
-
-    @abstractmethod
-    def evaluate(self, params: Tensor, buffers: Tensor | None, *, train: bool) -> Evaluation:
-        """Loss and accuracy of a model."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Give back threads and memory."""
+def start_state(task: Task, method: Method) -> State:
+    """The federation before its first round."""
+    params = ravel(task.model.module)
+    shared = torch.zeros_like(params) if method.correction.stateful else params.new_zeros(0)
+    return State(0, params, ravel_buffers(task.model.module), shared, {})

@@ -1,0 +1,1 @@
+"""Many runs: planned, spread over processes, resumed one by one, and compared."""
