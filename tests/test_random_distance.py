@@ -60,7 +60,7 @@ def test_engines_record_the_same(model: str, compiled: bool, monkeypatch: pytest
 def test_random_selection_lies_at_chance_and_herding_below() -> None:
     relative = {}
     for name in ("random-fedavg", "bherd-fedavg", "fedavg"):
-        run = federate(tiny_task("logistic"), methods.by_name(name, 0.5, "equation"), rounds=60, batch=3)
+        run = federate(tiny_task("logistic"), methods.by_name(name), rounds=60, batch=3)
         outcomes = [outcome for record in run.records for outcome in record.outcomes]
         kept = [(o.distance / o.random_distance) ** 2 for o in outcomes if o.random_distance > 0]
         relative[name] = float(np.sqrt(np.mean(kept))) if kept else math.nan
