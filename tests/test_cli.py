@@ -97,6 +97,18 @@ def test_the_written_config_runs_again() -> None:
     assert Path("a/model.safetensors").read_bytes() == Path("b/model.safetensors").read_bytes()
 
 
+def test_what_was_left_to_defaults_is_spelled_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("run", *FAST, "--partition", "dirichlet") == 0
+    header = capsys.readouterr().out.splitlines()[0]
+    assert header == (
+        "bherd-fedavg alpha=0.5 on mnist-mini (dirichlet:0.5, 5 clients), svm, 2 rounds, B = 100, "
+        "lr = 0.001, one fixed sample order, seed 0"
+    )
+    (directory,) = Path("runs").iterdir()
+    assert directory.name == "bherd-fedavg-mnist-mini-dirichlet0.5-seed0"
+    assert 'partition = "dirichlet:0.5"\n' in (directory / "config.toml").read_text()
+
+
 def test_reshuffle_defaults_to_the_method_s_habit() -> None:
     for method, habit in (("fedavg", "true"), ("bherd-fedavg", "false"), ("grab-scaffold", "false")):
         assert run("run", *FAST, "--method", method, "--out", method, "--quiet") == 0

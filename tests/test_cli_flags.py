@@ -21,7 +21,7 @@ def _flag(one: Setting) -> str:
 def test_the_lists_are_those_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     from bherd.tasks.datasets import DATASET_NAMES
     from bherd.tasks.models import MODELS
-    from bherd.tasks.partitions import SCHEMES
+    from bherd.tasks.schemes import SCHEMES
 
     assert run("list", "--json") == 0
     named = json.loads(capsys.readouterr().out)

@@ -28,6 +28,7 @@ from bherd.config import (
     to_dict,
 )
 from bherd.errors import InputError
+from bherd.labels import describe
 from bherd.names import METHOD_NAMES, did_you_mean
 from bherd.toml import parse_toml
 
@@ -327,3 +328,26 @@ def test_help_shows_every_setting_with_its_default(kind: type) -> None:
     for one in all_settings():
         if kind is Config or kind is TABLES[one.table]:
             assert f"{one.name} = {one.usual} {one.help}" in words
+
+
+@pytest.mark.parametrize(
+    ("given", "spelled_out"),
+    [
+        ("dirichlet", "dirichlet:0.5"),
+        ("quantity", "quantity:0.5"),
+        ("shards", "shards:2"),
+        ("Dirichlet(0.30)", "dirichlet:0.3"),
+        ("case3", "case3"),
+    ],
+)
+def test_a_partition_is_spelled_out(given: str, spelled_out: str) -> None:
+    """However it was written, so that two spellings are one run and no parameter is silent."""
+    config = Config().replace(partition=given)
+    assert config.task.partition == TaskConfig(partition=given).partition == spelled_out
+    assert difference(config, from_dict({"task": {"partition": spelled_out}})) is None
+    assert f"({spelled_out}, 5 clients)" in describe(config.replace(model="svm"))
+
+
+def test_a_partition_that_does_not_exist_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match=r"unknown partition 'case4'.*Did you mean 'case"):
+        Config().replace(partition="case4")

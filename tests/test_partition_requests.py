@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bherd.errors import InputError
-from bherd.tasks.partitions import SCHEMES, Scheme, parse_scheme, partition
+from bherd.tasks.partitions import partition
+from bherd.tasks.schemes import SCHEMES, Scheme, parse_scheme
 from partition_checks import DIGITS, same, sizes
 
 BAD_BETAS = ["", "0", "-1", "nan", "inf", "-inf", "1e400", "1e-400", "abc", "0.5,1"]

@@ -8,7 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bherd.errors import InputError
-from bherd.tasks.partitions import parse_scheme, partition
+from bherd.tasks.partitions import partition
+from bherd.tasks.schemes import parse_scheme
 from partition_checks import DIGITS, assert_fair, held_labels, same, sizes
 
 LOW = {0, 1, 2, 3, 4}

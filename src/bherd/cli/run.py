@@ -126,7 +126,7 @@ def default_directory(config: Config) -> Path:
         [
             config.method.name,
             Path(task.dataset).stem,
-            task.partition.replace(":", "").replace("(", "").replace(")", ""),
+            task.partition.replace(":", ""),
             f"seed{config.run.seed}",
         ]
     )

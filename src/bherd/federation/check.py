@@ -8,7 +8,6 @@ from bherd.session import check_device, method_of, prepare
 from bherd.tasks.datasets.known import KNOWN
 from bherd.tasks.datasets.places import search
 from bherd.tasks.models import MODELS, user_factory
-from bherd.tasks.partitions import parse_scheme
 
 
 def check(config: Config) -> str | None:
@@ -22,7 +21,6 @@ def check(config: Config) -> str | None:
         return None
     check_device(config.run.device)
     method_of(config)
-    parse_scheme(config.task.partition)
     if config.task.model is not None and config.task.model not in MODELS:
         user_factory(config.task.model)
     return f"{config.task.dataset} is not on this machine, so only names were checked: run.sh checks the rest"
