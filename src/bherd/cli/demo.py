@@ -14,9 +14,10 @@ RANDOM_CONTROL = f"random-fedavg:alpha={ALPHA},step=amplified"
 METHODS = (FEDAVG, BHERD, AMPLIFIED, FEDAVG_CONTROL, RANDOM_CONTROL)
 
 _DESCRIPTION = (
-    "Compare FedAvg with BHerd in both step lengths and with the two controls that tell a good choice of "
-    "gradients from a longer step: FedAvg at that step, and a random half of the gradients at that step. "
-    "Embedded MNIST digits, five clients that share no label (case 2), SVM, several seeds. About a minute."
+    "Compare FedAvg with BHerd at the paper's step and at a longer one, beside the two controls that tell a "
+    "good choice of gradients from a longer step: FedAvg at that step, and a random half of the gradients at "
+    "that step. Embedded MNIST digits, five clients that share no label (case 2), SVM, all methods in a new "
+    "sample order every epoch, several seeds. About a minute."
 )
 
 
