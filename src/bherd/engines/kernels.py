@@ -22,7 +22,7 @@ from bherd.engines.prefetch import LINE, prefetch, register
 Array = npt.NDArray[Any]
 Train = Callable[[Array, Array, Array, int, Array, Any, Any, Any, Array, Array, bool], float]
 Measure = Callable[[Array, Array, Array, Any], tuple[float, int]]
-SumKept = Callable[[Array, Array, Array, Array], tuple[float, float]]
+SumKept = Callable[[Array, Array, Array], tuple[float, float]]
 
 AHEAD = 4
 """Rows by which memory is asked for before its turn."""
@@ -233,19 +233,19 @@ def measure_softmax(x: Array, y: Array, w: Array, scale: Any) -> tuple[float, in
     return loss, hits
 
 
-def sum_kept(trace: Array, kept: Array, total: Array, rest: Array) -> tuple[float, float]:
-    """Write the sum of the kept rows into `total` and that of the others into `rest`.
+def sum_kept(trace: Array, kept: Array, total: Array) -> tuple[float, float]:
+    """Write the sum of the kept rows into `total`.
 
-    Returns ||mean of the kept rows - mean of all|| and the sum of all squared norms.
+    Returns ||mean of the kept rows - mean of all||, and the sum of all squared distances from that mean.
     """
     steps, width = trace.shape
     number = trace.dtype.type
+    rest = np.zeros(width, trace.dtype)
     is_kept = np.zeros(steps, np.bool_)
     for i in kept:
         is_kept[i] = True
     total[:] = 0
-    rest[:] = 0
-    squares = 0.0
+    spread = 0.0
     for i in range(steps):
         into = total if is_kept[i] else rest
         norm = number(0)
@@ -253,10 +253,12 @@ def sum_kept(trace: Array, kept: Array, total: Array, rest: Array) -> tuple[floa
             value = trace[i, j]
             into[j] += value
             norm += value * value
-        squares += float(norm)
+        spread += float(norm)
     share, part = number(1) / number(steps), number(1) / number(len(kept))
-    square = 0.0
+    square, mean_square = 0.0, 0.0
     for j in range(width):
-        difference = float(total[j] * part - (total[j] + rest[j]) * share)
+        mean = (total[j] + rest[j]) * share
+        difference = float(total[j] * part - mean)
         square += difference * difference
-    return math.sqrt(square), squares
+        mean_square += float(mean) * float(mean)
+    return math.sqrt(square), spread - steps * mean_square

@@ -87,11 +87,9 @@ class CompiledLinear(Linear):
 
         def sum_of(kept: Indices) -> Kept:
             trace = traced.array.numpy()
-            total, rest = np.empty((2, trace.shape[1]), trace.dtype)
-            distance, squares = self._sum_kept(trace, kept, total, rest)
-            mean = (total + rest) / len(trace)
-            chance = random_distance(squares, float(mean @ mean), len(trace), len(kept))
-            return Kept(torch.from_numpy(total), float(distance), chance)
+            total = np.empty(trace.shape[1], trace.dtype)
+            distance, spread = self._sum_kept(trace, kept, total)
+            return Kept(torch.from_numpy(total), distance, random_distance(spread, len(trace), len(kept)))
 
         return sum_of
 

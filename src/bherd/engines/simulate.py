@@ -121,7 +121,7 @@ class SimulateEngine(Engine):
             def replay(kept: Indices) -> Kept:
                 again = SummedTwice(params, kept)
                 steps(params, offset, again)
-                chance = random_distance(again.squares, again.mean_square(), plan.steps, len(kept))
+                chance = random_distance(again.spread(), plan.steps, len(kept))
                 return Kept(again.kept_sum, again.distance(), chance)
 
             traced = self._store.rows(plan.steps, params)

@@ -121,21 +121,19 @@ def client_round(
     return Outcome(report, own, kept, trained.loss, *together[1:], *times, shot)
 
 
-def random_distance(squares: float, mean_square: float, steps: int, kept: int) -> float:
+def random_distance(spread: float, steps: int, kept: int) -> float:
     """The root mean square of ||mean of the kept - mean of all|| over every choice of `kept` gradients.
 
     A mean of k out of τ, drawn without replacement, has the variance (1/k - 1/τ) S².
 
     Args:
-        squares: the sum of all squared norms.
-        mean_square: the squared norm of the mean of all.
+        spread: the sum of the squared distances of all gradients from their mean, (τ - 1) S².
         steps: τ, the number of gradients.
         kept: k, the number of them in a choice.
     """
     if kept >= steps:
         return 0.0
-    variance = max(0.0, squares - steps * mean_square) / (steps - 1)
-    return math.sqrt((1 / kept - 1 / steps) * variance)
+    return math.sqrt((1 / kept - 1 / steps) * max(0.0, spread) / (steps - 1))
 
 
 def sum_kept(trace: Tensor, kept: Indices) -> Kept:
@@ -155,5 +153,5 @@ def sum_kept(trace: Tensor, kept: Indices) -> Kept:
         kept_sum, difference = torch.cat([factors @ block for block in blocks], dim=1)
         squares = sum(float(torch.linalg.vector_norm(block)) ** 2 for block in blocks)
     mean = kept_sum / len(kept) - difference
-    chance = random_distance(squares, float(mean @ mean), steps, len(kept))
+    chance = random_distance(squares - steps * float(mean @ mean), steps, len(kept))
     return Kept(kept_sum, float(torch.linalg.vector_norm(difference)), chance)

@@ -92,9 +92,10 @@ class SummedTwice(Rows):
         difference = self.kept_sum / len(self._kept) - self.all.total / self._steps
         return float(torch.linalg.vector_norm(difference))
 
-    def mean_square(self) -> float:
-        """||mean of all||²."""
-        return float(torch.linalg.vector_norm(self.all.total / self._steps)) ** 2
+    def spread(self) -> float:
+        """The sum of the squared distances of all gradients from their mean."""
+        mean = float(torch.linalg.vector_norm(self.all.total / self._steps))
+        return self.squares - self._steps * mean**2
 
 
 class Store(ABC):
