@@ -11,7 +11,7 @@ from torch import Tensor
 from bherd.config import Config, TaskConfig
 from bherd.errors import InputError
 from bherd.names import OWN_TASK, is_own_task
-from bherd.runs.directory import fingerprint
+from bherd.tasks.fingerprint import fingerprint
 from bherd.tasks.task import Task
 
 PARTITION = "as given"

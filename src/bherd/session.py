@@ -9,6 +9,7 @@ import torch
 
 from bherd import memory, methods
 from bherd.config import Config
+from bherd.default_model import with_model
 from bherd.engines import ReferenceEngine, SimulateEngine
 from bherd.errors import InputError
 from bherd.loop.engine import Engine
@@ -20,7 +21,6 @@ from bherd.step_length import Step
 from bherd.step_measure import measured_step, planned_step
 from bherd.stores import Store
 from bherd.tasks.datasets import load_dataset, reading
-from bherd.tasks.default_model import with_model
 from bherd.tasks.task import Task, build_task
 
 if TYPE_CHECKING:

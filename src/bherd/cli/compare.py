@@ -14,8 +14,8 @@ from bherd.cli.options import add_config_options, given_by
 from bherd.cli.run import add_output_options
 from bherd.cli.variants import not_common, print_header, with_controls
 from bherd.config import from_dict
+from bherd.default_model import with_model
 from bherd.errors import InputError
-from bherd.tasks.default_model import with_model
 
 if TYPE_CHECKING:
     from bherd.cli.table import Column

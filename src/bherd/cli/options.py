@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from bherd.config import Config, all_settings, from_dict
+from bherd.default_model import with_model
 from bherd.errors import InputError
 from bherd.method_settings import settings_without
 from bherd.settings import Setting, options_of
-from bherd.tasks.default_model import with_model
 
 _TITLES = {"method": "method", "task": "task", "train": "training", "run": "computing"}
 """How help calls the tables."""
