@@ -25,10 +25,10 @@ from bherd.federation.up import up
 from bherd.flower import FederationError, Rules
 from bherd.flower.server_app import read_rejections
 from bherd.runs.life import run
+from bherd.runs.read import lines_so_far
 from bherd.session import prepare
 from bherd.tasks.flat import unravel
 from flower_grid import reference, tiny_config
-from small_runs import read_lines
 
 pytestmark = [pytest.mark.deployment, pytest.mark.slow]
 BHERD = str(Path(sys.executable).with_name("bherd"))
@@ -87,7 +87,7 @@ def later(when: Callable[[], bool], then: Callable[[], None], seconds: float = 1
 
 
 def after_round(directory: Path, round: int) -> Callable[[], bool]:
-    return lambda: len(read_lines(directory)) >= round
+    return lambda: len(lines_so_far(directory)) >= round
 
 
 def equals_reference(directory: Path, config: Config) -> set[tuple[int, int]]:
@@ -167,7 +167,7 @@ def test_a_killed_superlink_and_the_way_back(directory: Path, tmp_path: Path) ->
     with pytest.raises(FederationError, match=r"SuperLink has died .*bherd federation resume"):
         watched(plan, kill_link)
     assert processes_of(directory) == []
-    done = len(read_lines(directory))
+    done = len(lines_so_far(directory))
     assert 2 <= done < 4
     _, summary = watched(read_plan(directory, free_ports(1)[0]))
     assert isinstance(summary, dict)

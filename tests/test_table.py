@@ -21,8 +21,8 @@ class Row(NamedTuple):
     """A line of the table: a method, and train loss and test accuracy in percent at two rounds."""
 
     name: str
-    alpha: float
-    step: str
+    alpha: float | None
+    step: str | None
     server_lr: float
     at_20: tuple[float, float]
     at_100: tuple[float, float] | None
@@ -30,11 +30,11 @@ class Row(NamedTuple):
 
 
 TABLE = {
-    "FedAvg": Row("fedavg", 1.0, "equation", 1.0, (0.3213, 82.49), (0.2415, 84.66)),
+    "FedAvg": Row("fedavg", None, None, 1.0, (0.3213, 82.49), (0.2415, 84.66)),
     "BHerd 0.5": Row("bherd-fedavg", 0.5, "equation", 1.0, (0.3211, 82.46), (0.2412, 84.74)),
-    "GraB": Row("grab-fedavg", 0.5, "equation", 1.0, (0.3214, 82.38), (0.2415, 84.66)),
+    "GraB": Row("grab-fedavg", None, "equation", 1.0, (0.3214, 82.38), (0.2415, 84.66)),
     "BHerd 0.5 amplified": Row("bherd-fedavg", 0.5, "amplified", 1.0, (0.2744, 83.15), (0.2289, 86.01)),
-    "FedAvg, step 2": Row("fedavg", 1.0, "equation", 2.0, (0.2745, 83.19), (0.2290, 86.09)),
+    "FedAvg, step 2": Row("fedavg", None, None, 2.0, (0.2745, 83.19), (0.2290, 86.09)),
     "random 0.5 amplified": Row("random-fedavg", 0.5, "amplified", 1.0, (0.2745, 83.18), (0.2290, 86.08)),
     "BHerd 0.3 amplified": Row("bherd-fedavg", 0.3, "amplified", 1.0, (0.2523, 83.95), (0.2235, 86.76)),
     "BHerd 0.1 amplified": Row("bherd-fedavg", 0.1, "amplified", 1.0, (0.2859, 85.56), None),
