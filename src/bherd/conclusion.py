@@ -63,9 +63,9 @@ def role_of(config: Config, length: float | None) -> Role | None:
     kind = _KINDS[prefix]
     reshuffle = config.train.reshuffle
     if reshuffle is None:
-        from bherd.methods import by_name  # torch, which planning a comparison does not wait for
+        from bherd.methods import named_in  # torch, which planning a comparison does not wait for
 
-        reshuffle = by_name(method.name, method.alpha, method.step, method.server_lr).reshuffle
+        reshuffle = named_in(method).reshuffle
     unnamed = 1.0 if kind == "everything" else math.nan
     share = unnamed if method.alpha is None else method.alpha
     terms = (

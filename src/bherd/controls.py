@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from bherd.config import Config
 from bherd.method_settings import settings_of
-from bherd.methods import by_name
+from bherd.methods import named_in
 from bherd.step_length import SAME, Step, mean_step
 from bherd.step_measure import planned_step
 from bherd.tasks.datasets import load_dataset
@@ -52,7 +52,7 @@ def _step(config: Config, sizes: Sequence[Sequence[int]]) -> Step | None:
     method, train = config.method, config.train
     if method.alpha is None and method.step != "amplified":  # GraB makes up for what it measures
         return Step(1.0, None, method.server_lr)
-    made = by_name(method.name, method.alpha, method.step, method.server_lr)
+    made = named_in(method)
     return mean_step([planned_step(made, held, train.batch_size, train.epochs) for held in sizes])
 
 

@@ -10,6 +10,7 @@ table for the command line.
 
 from collections.abc import Callable
 
+from bherd.config import MethodConfig
 from bherd.corrections import control_variates, no_correction
 from bherd.errors import InputError
 from bherd.method import Correction, Method, Selector, Server, StepLength
@@ -55,6 +56,11 @@ def by_name(
     has = complete(name, alpha, step)
     selector = SELECTORS[prefix](1.0 if has.alpha is None else has.alpha)
     return Method(correction(), selector, server(has.step or DEFAULT_STEP, server_lr), reshuffle=prefix == "")
+
+
+def named_in(chosen: MethodConfig) -> Method:
+    """The method that a configuration's [method] table names."""
+    return by_name(chosen.name, chosen.alpha, chosen.step, chosen.server_lr)
 
 
 def fedavg(server_lr: float = 1.0) -> Method:

@@ -103,8 +103,7 @@ def prepare(config: Config, *, task: Task | None = None, method: Method | None =
 
 def method_of(config: Config) -> Method:
     """The method that a configuration names."""
-    chosen = config.method
-    return methods.by_name(chosen.name, chosen.alpha, chosen.step, chosen.server_lr)
+    return methods.named_in(config.method)
 
 
 def resolve(config: Config, method: Method | None = None) -> Config:

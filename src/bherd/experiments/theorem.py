@@ -149,7 +149,7 @@ def _batch(client: Client, step: int) -> slice:
 def run_along(config: Config, clients: list[Client], lr: float, rounds: int) -> Along:
     """Run BHerd from zero and measure what the theorem speaks of."""
     chosen = config.method
-    method = methods.by_name(chosen.name, chosen.alpha, chosen.step, chosen.server_lr)
+    method = methods.named_in(chosen)
     w = np.zeros(clients[0].x.shape[1])
     total = sum(len(client.y) for client in clients)
     beta, error_squared, squares = 1.0, 0.0, 0.0

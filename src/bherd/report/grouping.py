@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bherd.config import Config, all_settings, find_setting
 from bherd.labels import method_label, number
-from bherd.methods import by_name
+from bherd.methods import named_in
 from bherd.names import is_own_task
 from bherd.runs.read import Run
 
@@ -76,7 +76,7 @@ def _series_label(run: Run, varying: list[str], mixed: bool) -> str:
     """The method, what it does against its habit where others do not, and the settings that vary."""
     parts = [method_label(run.config)]
     method = run.config.method
-    usual = by_name(method.name, method.alpha, method.step, method.server_lr).reshuffle
+    usual = named_in(method).reshuffle
     if mixed and run.config.train.reshuffle not in (None, usual):
         parts.append("reshuffled" if run.config.train.reshuffle else "not reshuffled")
     parts += [f"{name}={_shown(name, run)}" for name in varying]

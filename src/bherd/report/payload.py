@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from bherd.loop.seconds import Seconds
-from bherd.methods import by_name
+from bherd.methods import named_in
 from bherd.report import thin
 from bherd.report.command import command
 from bherd.report.fairness import Fairness, LabelShelf, fairness, fits, holdings
@@ -122,7 +122,7 @@ def _method(series: Series, records: Sequence[Run]) -> Method:
 
 def _run(record: Run, name: str, count: int, shelf: LabelShelf) -> RunView:
     method = record.config.method
-    everything = by_name(method.name, method.alpha, method.step, method.server_lr).selector.keeps_everything
+    everything = named_in(method).selector.keeps_everything
     points = thin.share_of(thin.CURVE_POINTS, count)
     order, labels = record.partition(), shelf.labels(record.config)
     if not isinstance(labels, str) and not fits(order, labels):
