@@ -1,0 +1,1 @@
+"""How the clients' updates are merged: one file for each rule."""

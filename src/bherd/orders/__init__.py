@@ -1,0 +1,1 @@
+"""What a client visits, in which order: one file for each."""

@@ -1,0 +1,1 @@
+"""Who is asked: one file for each way of choosing the clients of a round."""

@@ -1,0 +1,1 @@
+"""What every part of a method shares: its contract, its name, its parameters, its place in the table."""

@@ -1,0 +1,1 @@
+"""Which model is evaluated and saved: one file for each answer."""

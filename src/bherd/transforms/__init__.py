@@ -1,0 +1,1 @@
+"""What of an update is sent: one file for each way."""
