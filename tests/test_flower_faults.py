@@ -202,11 +202,10 @@ def test_a_damaged_state_file_is_noticed(harm: str, tmp_path: Path) -> None:
         store.at(2, zero)
 
 
-def test_two_nodes_for_one_client_and_a_stranger(config: Config, tmp_path: Path) -> None:
+def test_two_nodes_for_one_client_and_one_of_another_federation(config: Config, tmp_path: Path) -> None:
     handlers = nodes(config, tmp_path)
     handlers[2000] = node(config, 1, tmp_path)
-    stranger = node(config.replace(clients=9), 8, tmp_path)
-    handlers[2001] = stranger
+    handlers[2001] = node(config.replace(clients=9), 8, tmp_path)
     grid = MemoryGrid(handlers)
     state = federate(config, grid, rules=QUICK)
     trained = {m.metadata.dst_node_id for m in grid.sent if m.metadata.message_type == MessageType.TRAIN}

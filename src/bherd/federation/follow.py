@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bherd.federation.plan import CONNECTION, program
-from bherd.flower.roster import FederationError
+from bherd.flower.nodes import FederationError
 from bherd.flower.server_app import OUTCOME
 from bherd.runs.directory import ENDED, FEDERATION
 from bherd.runs.read import lines_so_far

@@ -11,7 +11,7 @@ from bherd.federation.address import check_bind, check_port, location, own_addre
 from bherd.federation.follow import OnRound, command, follow, outcome_file, statuses, submit
 from bherd.federation.plan import environment, read_app, register_command, write_connection
 from bherd.federation.several import RUN, SERVER_FILE
-from bherd.flower.roster import FederationError
+from bherd.flower.nodes import FederationError
 from bherd.runs.directory import ENDED
 from bherd.runs.verify import read_summary
 from bherd.session import prepare

@@ -12,7 +12,7 @@ from bherd.federation import plan as plans
 from bherd.federation.follow import OnRound, command, follow, outcome_file, submit
 from bherd.federation.plan import Plan
 from bherd.federation.processes import MARK, Process, free_ports, listens, new_mark, stop_all
-from bherd.flower.roster import FederationError
+from bherd.flower.nodes import FederationError
 from bherd.flower.store import STATE_VARIABLE
 
 Say = Callable[[str], None]

@@ -3,9 +3,9 @@
 Needs the extra `bherd[flower]`.
 """
 
-from bherd.flower.gate import Rejection
+from bherd.flower.nodes import FederationError
+from bherd.flower.replies import Rejection
 from bherd.flower.reply import sum_reply, weights_reply
-from bherd.flower.roster import FederationError
 from bherd.flower.settings import Rules
 from bherd.flower.strategy import HerdStrategy
 

@@ -14,7 +14,7 @@ from bherd.engines import SimulateEngine
 from bherd.errors import InputError
 from bherd.flower import codec
 from bherd.flower.codec import Instruction, Layout
-from bherd.flower.gate import DIVERGED
+from bherd.flower.replies import DIVERGED
 from bherd.flower.settings import (
     OtherSettingsError,
     WireForm,
@@ -140,7 +140,7 @@ def _weights(shard: Shard, instruction: Instruction, outcome: Outcome, asked: Re
 
 
 def identity(message: Message, client: int) -> Message:
-    """The reply to the question which client sits on this node."""
+    """The reply to the question which client this node runs."""
     return Message(RecordDict({codec.NOTE: ConfigRecord({"client": client})}), reply_to=message)
 
 

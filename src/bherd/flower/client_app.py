@@ -12,7 +12,7 @@ app = ClientApp()
 
 @app.query()
 def who(message: Message, context: Context) -> Message:
-    """Say which client sits on this node."""
+    """Say which client this node runs."""
     return identity(message, read_node_config(context.node_config).client)
 
 

@@ -10,8 +10,8 @@ from bherd.config import identity
 from bherd.engines import SimulateEngine
 from bherd.flower.codec import layout_of
 from bherd.flower.federation import Federation, Terms
-from bherd.flower.gate import Rejection
-from bherd.flower.roster import Post
+from bherd.flower.messenger import Messenger
+from bherd.flower.replies import Rejection
 from bherd.flower.settings import Rules
 from bherd.loop.client import Outcome
 from bherd.loop.engine import Engine
@@ -41,7 +41,7 @@ class FlowerEngine(Engine):
         layout, local_lr = layout_of(task.model.module), session.local.lr
         decides = identity(session.config)
         terms = Terms(name, session.method, layout, task.clients, local_lr, rules, decides, weights)
-        self.federation = Federation(Post(grid, poll), terms, on_rejection)
+        self.federation = Federation(Messenger(grid, poll), terms, on_rejection)
         self._evaluator = SimulateEngine(task, session.method, session.local, session.config.run.workers)
 
     def run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:

@@ -1,4 +1,4 @@
-"""The server's side of a round: ask the clients, judge the answers, ask again where too few count."""
+"""The server's side of a round: ask the clients, check the replies, ask again where too few count."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,8 +10,9 @@ from flwr.common.logger import log
 
 from bherd.flower import codec
 from bherd.flower.codec import Instruction, Layout
-from bherd.flower.gate import DIVERGED, Expected, Rejection, Seat, Verdict, judge
-from bherd.flower.roster import FederationError, Post, Roster
+from bherd.flower.messenger import Messenger
+from bherd.flower.nodes import FederationError, Nodes
+from bherd.flower.replies import DIVERGED, Checked, ClientNode, Expected, Rejection, check_replies
 from bherd.flower.settings import Rules, client_half
 from bherd.loop.client import DivergedError, Outcome
 from bherd.loop.state import State
@@ -44,31 +45,33 @@ class Terms:
 class Federation:
     """Runs the clients of a round through a Flower grid."""
 
-    def __init__(self, post: Post, terms: Terms, on_rejection: Callable[[Rejection], None]) -> None:
-        self.post, self.terms = post, terms
-        self.roster = Roster(post, terms.clients)
+    def __init__(self, messenger: Messenger, terms: Terms, on_rejection: Callable[[Rejection], None]) -> None:
+        self.messenger, self.terms = messenger, terms
+        self.nodes = Nodes(messenger, terms.clients)
         self._on_rejection = on_rejection
         self._started = False
 
-    def seats(self, clients: Sequence[int]) -> list[Seat]:
-        """Where the clients of a round sit. Before the first round all clients are waited for."""
-        rules, clock = self.terms.rules, self.post.clock
+    def nodes_of(self, clients: Sequence[int]) -> list[ClientNode]:
+        """The nodes of the clients of a round. Before the first round all clients are waited for."""
+        rules, clock = self.terms.rules, self.messenger.clock
         if not self._started:
             total = self.terms.clients
             deadline = clock() + rules.start_timeout
-            self.roster.gather(range(total), total, rules.enough(total), deadline)
+            self.nodes.gather(range(total), total, rules.enough(total), deadline)
             self._started = True
         else:
-            self.roster.refresh(clock() + rules.round_timeout)
-        return self.roster.seats(clients)
+            self.nodes.refresh(clock() + rules.round_timeout)
+        return self.nodes.of(clients)
 
-    def letters(self, state: State, seats: Sequence[Seat], deadline: float) -> list[tuple[Seat, Message]]:
+    def messages(
+        self, state: State, nodes: Sequence[ClientNode], deadline: float
+    ) -> list[tuple[ClientNode, Message]]:
         """The messages of the round after `state` to these clients."""
         terms = self.terms
-        seconds = max(1.0, deadline - self.post.clock())
-        letters = []
-        for seat in seats:
-            receipt = state.own.get(seat.client)
+        seconds = max(1.0, deadline - self.messenger.clock())
+        messages = []
+        for node in nodes:
+            receipt = state.own.get(node.client)
             instruction = Instruction(
                 state.round + 1,
                 state.params,
@@ -81,11 +84,11 @@ class Federation:
                 client_half(terms.method),
             )
             content = codec.encode_instruction(terms.layout, instruction, terms.rest)
-            letters.append((seat, Message(content, seat.node, MessageType.TRAIN, ttl=seconds)))
-        return letters
+            messages.append((node, Message(content, node.node_id, MessageType.TRAIN, ttl=seconds)))
+        return messages
 
-    def judge(self, state: State, asked: dict[str, Seat], replies: Sequence[Message]) -> Verdict:
-        """Judge replies; every rejection is logged, counted and struck from the roster if it failed."""
+    def check(self, state: State, asked: dict[str, ClientNode], replies: Sequence[Message]) -> Checked:
+        """Check replies; every rejection is logged and noted, and a node that failed is forgotten."""
         terms, round = self.terms, state.round + 1
         expected = Expected(
             round,
@@ -94,24 +97,24 @@ class Federation:
             terms.rules.max_norm or None,
             terms.weights,
         )
-        verdict = judge(expected, asked, replies)
+        checked = check_replies(expected, asked, replies)
         answered = {reply.metadata.reply_to_message_id for reply in replies}
         silent = [
-            Rejection(round, *seat, "missing", "no answer in time")
-            for number, seat in asked.items()
+            Rejection(round, *node, "missing", "no answer in time")
+            for number, node in asked.items()
             if number not in answered
         ]
         late = [
-            Rejection(round, *seat, "late", "the answer came after its round was over")
-            for seat, _ in self.post.late()
+            Rejection(round, *node, "late", "the answer came after its round was over")
+            for node, _ in self.messenger.late()
         ]
-        rejections = [*verdict.rejections, *silent, *late]
+        rejections = [*checked.rejections, *silent, *late]
         for rejection in rejections:
             log(WARNING, "round %d: node %d, client %d does not count (%s): %s", *rejection)
             self._on_rejection(rejection)
             if rejection.kind in ("error", "missing"):
-                self.roster.forget(rejection.node)
-        return Verdict(verdict.outcomes, rejections)
+                self.nodes.forget(rejection.node)
+        return Checked(checked.outcomes, rejections)
 
     def complete(self, state: State, clients: Sequence[int], accepted: Sequence[Outcome]) -> list[Outcome]:
         """The outcomes of a round, asking those whose answer is missing until enough count.
@@ -119,22 +122,22 @@ class Federation:
         Raises `FederationError` when the round's time is over, and `DivergedError` where training
         diverges in so many clients that asking again cannot help.
         """
-        rules, clock = self.terms.rules, self.post.clock
+        rules, clock = self.terms.rules, self.messenger.clock
         outcomes = {outcome.report.client: outcome for outcome in accepted}
         enough = rules.enough(len(clients))
         deadline = clock() + rules.round_timeout
         diverged: set[int] = set()
-        attempts, pause = 0, self.post.poll
+        attempts, pause = 0, self.messenger.poll
         while len(outcomes) < enough:
             if len(clients) - len(diverged) < enough:
                 raise DivergedError(f"the training diverged in the clients {sorted(diverged)}")
             waiting = [c for c in clients if c not in outcomes and c not in diverged]
             needed = min(len(waiting), enough - len(outcomes))
-            seats = self.seats(waiting) or self.roster.gather(waiting, needed, needed, deadline)
-            asked, replies = self.post.exchange(self.letters(state, seats, deadline), deadline)
-            verdict = self.judge(state, asked, replies)
-            outcomes.update({outcome.report.client: outcome for outcome in verdict.outcomes})
-            diverged |= {r.client for r in verdict.rejections if r.kind == DIVERGED}
+            nodes = self.nodes_of(waiting) or self.nodes.gather(waiting, needed, needed, deadline)
+            asked, replies = self.messenger.exchange(self.messages(state, nodes, deadline), deadline)
+            checked = self.check(state, asked, replies)
+            outcomes.update({outcome.report.client: outcome for outcome in checked.outcomes})
+            diverged |= {r.client for r in checked.rejections if r.kind == DIVERGED}
             attempts += 1
             if len(outcomes) >= enough:
                 break
@@ -142,7 +145,7 @@ class Federation:
                 raise FederationError(
                     f"round {state.round + 1}: {len(outcomes)} of {len(clients)} clients gave an answer that "
                     f"counts, but at least {enough} are needed, after {attempts} attempts; "
-                    f"{_why(verdict.rejections)}"
+                    f"{_why(checked.rejections)}"
                 )
             time.sleep(min(pause, max(0.0, deadline - clock())))
             pause = min(2 * pause, _LONGEST_PAUSE)

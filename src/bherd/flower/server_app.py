@@ -13,7 +13,7 @@ from flwr.serverapp import Grid, ServerApp
 from bherd.config import Config
 from bherd.errors import BherdError, DamagedFileError, InputError
 from bherd.flower.engine import FlowerEngine, new_name
-from bherd.flower.gate import Rejection
+from bherd.flower.replies import Rejection
 from bherd.flower.settings import Rules, check_config, read_run_config
 from bherd.loop.engine import Engine
 from bherd.runs import directory as names

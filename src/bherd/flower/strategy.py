@@ -17,8 +17,8 @@ from bherd.errors import InputError
 from bherd.flower import codec
 from bherd.flower.engine import new_name
 from bherd.flower.federation import Federation, Terms
-from bherd.flower.gate import Rejection, Seat
-from bherd.flower.roster import Post
+from bherd.flower.messenger import Messenger
+from bherd.flower.replies import ClientNode, Rejection
 from bherd.flower.settings import Rules
 from bherd.loop.rounds import participants
 from bherd.loop.server import server_round as server_round_of
@@ -64,7 +64,7 @@ class HerdStrategy(Strategy):
         self._terms = Terms(name or new_name(), method, layout, clients, local_lr, self.rules, known)
         self._told = on_rejection
         self._federation: Federation | None = None
-        self._letters: list[tuple[Seat, Message]] = []
+        self._messages: list[tuple[ClientNode, Message]] = []
         self._chosen: list[int] = []
         self._leading = False
 
@@ -78,7 +78,7 @@ class HerdStrategy(Strategy):
         evaluate_config: ConfigRecord | None = None,
         evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
     ) -> Result:
-        """Flower's loop over the rounds; only here to know that no wrapper stands in between."""
+        """Flower's loop over the rounds. Overridden only to notice that another strategy wraps this one."""
         self._leading = True
         try:
             return super().start(
@@ -107,16 +107,16 @@ class HerdStrategy(Strategy):
             names = {slot.name for slot in (*terms.layout.parameters, *terms.layout.buffers)}
             rest = {name: array for name, array in arrays.items() if name not in names}
             terms = replace(terms, rest=rest)
-            self._federation = Federation(Post(grid), terms, self._note)
+            self._federation = Federation(Messenger(grid), terms, self._note)
         params, buffers = codec.decode_model(terms.layout, arrays)
         self.state = self.state._replace(params=params, buffers=buffers)
         schedule, number = self.schedule, self.state.round + 1
         chosen = participants(terms.clients, schedule.participation, schedule.seed, number)
         self._chosen = chosen.tolist()
-        deadline = self._federation.post.clock() + self.rules.round_timeout
-        seats = self._federation.seats(self._chosen)
-        self._letters = self._federation.letters(self.state, seats, deadline)
-        return [message for _, message in self._letters]
+        deadline = self._federation.messenger.clock() + self.rules.round_timeout
+        nodes = self._federation.nodes_of(self._chosen)
+        self._messages = self._federation.messages(self.state, nodes, deadline)
+        return [message for _, message in self._messages]
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
@@ -124,9 +124,9 @@ class HerdStrategy(Strategy):
         del server_round
         assert self._federation is not None, "configure_train comes first"
         terms, before = self._federation.terms, len(self.rejections)
-        asked = {message.metadata.message_id: seat for seat, message in self._letters}
-        verdict = self._federation.judge(self.state, asked, list(replies))
-        outcomes = self._federation.complete(self.state, self._chosen, verdict.outcomes)
+        asked = {message.metadata.message_id: node for node, message in self._messages}
+        checked = self._federation.check(self.state, asked, list(replies))
+        outcomes = self._federation.complete(self.state, self._chosen, checked.outcomes)
         self.state = server_round_of(terms.method, self.schedule, terms.clients, self.state, outcomes)
         reports = [outcome.report for outcome in outcomes]
         metrics: dict[str, int | float] = {

@@ -1,4 +1,4 @@
-"""The gate: what a client sends counts only if it can be what was asked for.
+"""The check of the replies: what a client sends counts only if it can be what was asked for.
 
 Each reply becomes an `Outcome`, the same as a local engine's, or a `Rejection` that says why not. A
 rejected reply changes nothing: the round goes on with the others, whose weights then sum to 1.
@@ -23,10 +23,10 @@ from bherd.method import Report
 DIVERGED = "diverged"
 
 
-class Seat(NamedTuple):
-    """A client of the federation and the node that it sits on."""
+class ClientNode(NamedTuple):
+    """A client of the federation and the node that runs it."""
 
-    node: int
+    node_id: int
     client: int
 
 
@@ -59,8 +59,8 @@ class Expected:
     """The number of samples of each client, where the server knows them."""
 
 
-class Verdict(NamedTuple):
-    """Who counts and who does not."""
+class Checked(NamedTuple):
+    """The replies of a round, checked: those that count and those that do not."""
 
     outcomes: list[Outcome]
     """Sorted by client."""
@@ -73,7 +73,7 @@ class _RejectedError(Exception):
         self.kind = kind
 
 
-def judge(expected: Expected, asked: Mapping[str, Seat], replies: Iterable[Message]) -> Verdict:
+def check_replies(expected: Expected, asked: Mapping[str, ClientNode], replies: Iterable[Message]) -> Checked:
     """Check the replies to the messages `asked`, by their ids; the first good one of a client counts.
 
     The node of a reply is the one that the message went to: where a node has died, Flower answers
@@ -82,27 +82,29 @@ def judge(expected: Expected, asked: Mapping[str, Seat], replies: Iterable[Messa
     accepted: dict[int, Outcome] = {}
     rejections: list[Rejection] = []
     for reply in replies:
-        seat = asked.get(reply.metadata.reply_to_message_id)
-        if seat is None:
-            source = Seat(reply.metadata.src_node_id, _claimed_client(reply))
+        node = asked.get(reply.metadata.reply_to_message_id)
+        if node is None:
+            client = named_client(reply)
+            source = ClientNode(reply.metadata.src_node_id, -1 if client is None else client)
             rejections.append(
                 Rejection(expected.round, *source, "stale", "answers a message that is not of this round")
             )
             continue
         try:
-            if seat.client in accepted:
+            if node.client in accepted:
                 raise _RejectedError("duplicate", "a second answer in the same round")
-            accepted[seat.client] = _outcome(expected, seat.client, reply)
+            accepted[node.client] = _outcome(expected, node.client, reply)
         except _RejectedError as error:
-            rejections.append(Rejection(expected.round, *seat, error.kind, str(error)))
-    return Verdict([accepted[client] for client in sorted(accepted)], rejections)
+            rejections.append(Rejection(expected.round, *node, error.kind, str(error)))
+    return Checked([accepted[client] for client in sorted(accepted)], rejections)
 
 
-def _claimed_client(reply: Message) -> int:
-    if reply.has_content() and codec.NOTE in reply.content.config_records:
-        client = reply.content.config_records[codec.NOTE].get("client")
-        return client if isinstance(client, int) else -1
-    return -1
+def named_client(reply: Message) -> int | None:
+    """The client that a reply says it is from, if it says so."""
+    if not reply.has_content() or codec.NOTE not in reply.content.config_records:
+        return None
+    client = reply.content.config_records[codec.NOTE].get("client")
+    return client if isinstance(client, int) else None
 
 
 def _outcome(expected: Expected, client: int, reply: Message) -> Outcome:
