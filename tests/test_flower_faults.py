@@ -147,6 +147,17 @@ def test_divergence_everywhere_ends_the_run(tmp_path: Path) -> None:
     assert {r.kind for r in rejections} == {"diverged"}
 
 
+def test_divergence_everywhere_after_the_deadline_is_divergence(tmp_path: Path) -> None:
+    wild = tiny_config(tmp_path, rounds=3, lr=1e200, name="fedavg", model="mlp")
+    session = prepare(wild)
+    late = Rules(start_timeout=2, round_timeout=1e-6, min_clients=2)
+    rejections: list[Rejection] = []
+    grid = MemoryGrid(nodes(wild, tmp_path))
+    engine = FlowerEngine(grid, session, late, "test", rejections.append, 0.001)
+    with closing(engine), pytest.raises(DivergedError, match=r"diverged in the clients \[0, 1, 2\]"):
+        engine.run_clients(start_state(session.task, session.method), [0, 1, 2])
+
+
 def test_a_restarted_node_finds_its_state_under_a_new_id(config: Config, tmp_path: Path) -> None:
     grid = MemoryGrid(nodes(config, tmp_path))
     restarted = 77

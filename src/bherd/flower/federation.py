@@ -129,8 +129,6 @@ class Federation:
         diverged: set[int] = set()
         attempts, pause = 0, self.messenger.poll
         while len(outcomes) < enough:
-            if len(clients) - len(diverged) < enough:
-                raise DivergedError(f"the training diverged in the clients {sorted(diverged)}")
             waiting = [c for c in clients if c not in outcomes and c not in diverged]
             needed = min(len(waiting), enough - len(outcomes))
             nodes = self.nodes_of(waiting) or self.nodes.gather(waiting, needed, needed, deadline)
@@ -141,6 +139,8 @@ class Federation:
             attempts += 1
             if len(outcomes) >= enough:
                 break
+            if len(clients) - len(diverged) < enough:
+                raise DivergedError(f"the training diverged in the clients {sorted(diverged)}")
             if clock() >= deadline or attempts == _ATTEMPTS:
                 raise FederationError(
                     f"round {state.round + 1}: {len(outcomes)} of {len(clients)} clients gave an answer that "
