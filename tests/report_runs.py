@@ -70,12 +70,12 @@ def made_up_run(
     (path / names.MODEL).write_bytes(b"")
     summary = {"status": status, "seconds": 1.0, "diverged_at": diverged_at, "peak_memory_bytes": 2**28}
     (path / names.SUMMARY).write_text(json.dumps(summary))
-    vouch(path)
+    record_files(path)
     return path
 
 
-def vouch(path: Path) -> None:
-    """Let the summary of a made-up run vouch for its files as they are now."""
+def record_files(path: Path) -> None:
+    """Let the summary of a made-up run record its files as they are now."""
     made = [name for name in (*names.FINAL, names.SNAPSHOTS) if (path / name).exists()]
     files = {name: mark_of((path / name).read_bytes())._asdict() for name in made}
     summary = json.loads((path / names.SUMMARY).read_text())

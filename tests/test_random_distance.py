@@ -17,7 +17,7 @@ from bherd.report.herd import distances
 from bherd.runs import directory as names
 from bherd.runs.read import read_run
 from bherd.runs.tables import CLIENTS_SCHEMA
-from report_runs import BASE, made_up_run, vouch
+from report_runs import BASE, made_up_run, record_files
 from tiny import federate, tiny_task
 
 
@@ -78,7 +78,7 @@ def test_the_report_does_not_take_shrinking_gradients_for_progress(tmp_path: Pat
     for name, values in (("random_distance", chance), ("distance", 0.6 * chance)):
         table = table.set_column(CLIENTS_SCHEMA.names.index(name), name, pa.array(values))
     pq.write_table(table, path / names.CLIENTS)
-    vouch(path)
+    record_files(path)
     found = distances(read_run(path), points=100)
     assert found.round == list(range(1, 9))
     assert found.relative == pytest.approx([0.6] * 8)

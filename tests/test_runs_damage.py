@@ -105,7 +105,7 @@ def test_a_missing_file_of_an_unfinished_run(name: str, stopped: Path, tmp_path:
     ("name", "damage"),
     [
         *((name, damage) for name in FINISHED for damage in DAMAGES),
-        # the summary vouches for the others; nothing vouches for a digit of its own
+        # the summary records the others; nothing records a digit of its own
         *((names.SUMMARY, damage) for damage in ("cut", "emptied", "first")),
     ],
 )

@@ -109,7 +109,7 @@ def test_the_list_of_runs_names_the_damaged_one_and_shows_the_others(
 )
 def test_lines_of_another_kind_are_named(stopped: Path, tmp_path: Path, line: str) -> None:
     directory = Path(shutil.copytree(stopped, tmp_path / "run"))
-    with (directory / names.METRICS).open("a") as file:  # behind what the checkpoint vouches for
+    with (directory / names.METRICS).open("a") as file:  # behind what the checkpoint records
         file.write(line + "\n")
     with pytest.raises(DamagedFileError, match=names.METRICS):
         read_run(directory)

@@ -15,7 +15,7 @@ from bherd.runs.life import run
 from bherd.selectors.herding import herd
 from bherd.statistics import geometric_interval, interval
 from browser.pages import Open, Reported
-from report_runs import BASE, made_up_run, vouch
+from report_runs import BASE, made_up_run, record_files
 from small_runs import read_lines
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def test_a_wide_band_does_not_flatten_the_curves(open_page: Open, tmp_path: Path
         for line in lines:
             line["test_accuracy"] += 0.1 * seed
         (path / names.METRICS).write_text("".join(json.dumps(line) + "\n" for line in lines))
-        vouch(path)
+        record_files(path)
     page = open_page(build([tmp_path], tmp_path / "report.html")).page
     shares = page.evaluate(
         """() => ['line', 'band'].map(kind => {

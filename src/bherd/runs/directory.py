@@ -37,7 +37,7 @@ EVERY_FILE = (CONFIG, PARTITION, METRICS, *FINAL_OF, CHECKPOINT, *FINAL_OF.value
 """All names, in the order in which they first appear."""
 
 FINAL = (CONFIG, PARTITION, METRICS, CLIENTS, LEDGER, MODEL)
-"""What the summary of a run that has ended vouches for, beside snapshots.parquet where there are any."""
+"""What the summary of a run that has ended records, beside snapshots.parquet where there are any."""
 ENDED = ("complete", "diverged")
 STATUSES = (*ENDED, "interrupted")
 _RECORDED_VERSIONS = ("bherd", "torch", "numpy", "pyarrow", "safetensors")

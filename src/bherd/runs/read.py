@@ -1,9 +1,9 @@
 """A run directory, read as one consistent whole: the only reader.
 
 The bytes of each file are taken once, checked, and parsed; no path is opened twice. In a run that has
-ended the summary vouches for every other file by its length and SHA-256. In one that has not, the last
+ended the summary records the length and SHA-256 of every other file. In one that has not, the last
 checkpoint does so for the partition and for the beginning of each log. What was written after it is read
-too, and is the only thing that nobody vouches for yet.
+too, and is the only thing that cannot be checked yet.
 """
 
 import io
@@ -22,7 +22,7 @@ from bherd.loop.seconds import Seconds
 from bherd.runs import directory as names
 from bherd.runs.files import MissingFileError, check_bytes, read_bytes
 from bherd.runs.header import Header
-from bherd.runs.verify import Vouchers, check_files, content_of, reading
+from bherd.runs.verify import Recorded, check_files, content_of, read_verified
 from bherd.step_length import Step, read_step
 from bherd.toml import parse_toml
 
@@ -154,7 +154,7 @@ class Run:
 
     def partition(self) -> "list[Indices]":
         """The dataset rows of each client, in its order; empty if the run was killed before it had any."""
-        return reading(self.directory, _partition)
+        return read_verified(self.directory, _partition)
 
 
 def read_run(directory: Path) -> Run:
@@ -164,7 +164,7 @@ def read_run(directory: Path) -> Run:
         InputError: it is no run directory.
         DamagedFileError: a file is missing, or not what the summary or the checkpoint says.
     """
-    return reading(directory, _run)
+    return read_verified(directory, _run)
 
 
 def read_config(directory: Path) -> Config:
@@ -173,7 +173,7 @@ def read_config(directory: Path) -> Config:
 
 
 def lines_so_far(directory: Path) -> tuple[Line, ...]:
-    """The rounds of a run that another process is writing, to follow it; nobody vouches for them yet."""
+    """The rounds of a run that another process is writing, to follow it; not checked."""
     path = directory / names.METRICS
     try:
         return _lines(path, read_bytes(path))
@@ -181,20 +181,20 @@ def lines_so_far(directory: Path) -> tuple[Line, ...]:
         return ()
 
 
-def _run(directory: Path, vouched: Vouchers) -> Run:
+def _run(directory: Path, recorded: Recorded) -> Run:
     content = _config_bytes(directory)
-    if vouched.ended:
-        check_bytes(directory / names.CONFIG, content, vouched.marks[names.CONFIG], whole=True)
+    if recorded.ended:
+        check_bytes(directory / names.CONFIG, content, recorded.marks[names.CONFIG], whole=True)
     config, environment = _parse_config(directory, content)
-    if vouched.header is not None:
-        check_origin(directory, config, environment, vouched.header)
+    if recorded.header is not None:
+        check_origin(directory, config, environment, recorded.header)
     return Run(
         directory,
         config,
         content.decode(),
         environment,
-        _lines(directory / names.METRICS, content_of(directory, names.METRICS, vouched)),
-        vouched.summary or {},
+        _lines(directory / names.METRICS, content_of(directory, names.METRICS, recorded)),
+        recorded.summary or {},
     )
 
 
@@ -263,22 +263,22 @@ def _is_number(value: object) -> bool:
 
 
 def _table(directory: Path, log: str) -> "pa.Table":
-    return reading(directory, lambda _, vouched: _decode(directory, log, vouched))
+    return read_verified(directory, lambda _, recorded: _decode(directory, log, recorded))
 
 
-def _decode(directory: Path, log: str, vouched: Vouchers) -> "pa.Table":
+def _decode(directory: Path, log: str, recorded: Recorded) -> "pa.Table":
     from bherd.runs import tables
 
-    if not vouched.ended:
-        return tables.decode_log(directory / log, content_of(directory, log, vouched), ended=False)
+    if not recorded.ended:
+        return tables.decode_log(directory / log, content_of(directory, log, recorded), ended=False)
     final = names.FINAL_OF[log]
-    if final not in vouched.marks:  # snapshots, of a run that took none
+    if final not in recorded.marks:  # snapshots, of a run that took none
         return tables.empty(log)
-    return tables.decode_parquet(directory / final, content_of(directory, final, vouched), log)
+    return tables.decode_parquet(directory / final, content_of(directory, final, recorded), log)
 
 
-def _partition(directory: Path, vouched: Vouchers) -> "list[Indices]":
-    content = content_of(directory, names.PARTITION, vouched)
+def _partition(directory: Path, recorded: Recorded) -> "list[Indices]":
+    content = content_of(directory, names.PARTITION, recorded)
     return decode_partition(directory / names.PARTITION, content) if content else []
 
 

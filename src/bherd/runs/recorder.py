@@ -101,7 +101,7 @@ class Recorder:
         return self._before + time.perf_counter() - self._start
 
     def checkpoint(self, state: State, diverged_at: int | None = None) -> dict[str, Mark]:
-        """Commit everything up to `state`, and return what it comes to."""
+        """Write a checkpoint of `state`; return the length and hash of every log."""
         begin = time.perf_counter()
         marks = {name: log.commit() for name, log in self._logs.items()}
         marks[names.PARTITION] = self.partition
@@ -120,20 +120,20 @@ def finish(
 ) -> dict[str, Any]:
     """Turn the logs of a run that has ended into its final files, and return its summary.
 
-    The summary comes last and vouches for all others; only then do the logs and the checkpoint go. A
+    The summary comes last and records all others; only then do the logs and the checkpoint go. A
     kill anywhere in here leaves either the checkpoint or the summary, and it can be done again.
     """
     from bherd.runs import tables
 
-    vouched = {name: marks[name] for name in (names.METRICS, names.PARTITION)}
-    vouched[names.CONFIG] = mark_of((directory / names.CONFIG).read_bytes())
+    recorded = {name: marks[name] for name in (names.METRICS, names.PARTITION)}
+    recorded[names.CONFIG] = mark_of((directory / names.CONFIG).read_bytes())
     for log, final in names.FINAL_OF.items():
         table = tables.decode_log(directory / log, read_bytes(directory / log), ended=True)
         if final == names.SNAPSHOTS and table.num_rows == 0:
             continue
-        vouched[final] = _write(directory / final, tables.encode_parquet(table))
-    vouched[names.MODEL] = _write(directory / names.MODEL, save(model))
-    summary = {**summary, "files": {name: mark._asdict() for name, mark in sorted(vouched.items())}}
+        recorded[final] = _write(directory / final, tables.encode_parquet(table))
+    recorded[names.MODEL] = _write(directory / names.MODEL, save(model))
+    summary = {**summary, "files": {name: mark._asdict() for name, mark in sorted(recorded.items())}}
     write_summary(directory, summary)
     remove_logs(directory)
     return summary

@@ -1,6 +1,6 @@
-"""What says how the files of a run have to be, and their bytes, checked against it.
+"""What is recorded of the files of a run, and their bytes, checked against it.
 
-A run that has ended has a summary, which vouches for every other file by its length and SHA-256. One that
+A run that has ended has a summary, which records the length and SHA-256 of every other file. One that
 has not has a checkpoint, which does so for the partition and for the beginning of each log.
 """
 
@@ -14,11 +14,11 @@ from bherd.runs import directory as names
 from bherd.runs.files import Mark, MissingFileError, check_bytes, read_bytes
 from bherd.runs.header import Header, read_header
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
-class Vouchers(NamedTuple):
-    """What says how the files of a run have to be."""
+class Recorded(NamedTuple):
+    """What the summary or the checkpoint of a run records of its files."""
 
     summary: dict[str, Any] | None
     header: Header | None
@@ -37,12 +37,12 @@ class Vouchers(NamedTuple):
 
 def has_ended(directory: Path) -> bool:
     """Whether the run in a directory has come to its end, by completing or by diverging."""
-    return vouchers(directory).ended
+    return read_recorded(directory).ended
 
 
 def check_files(directory: Path) -> None:
     """Raise `DamagedFileError` unless every file is what the summary or the checkpoint says."""
-    found = vouchers(directory)
+    found = read_recorded(directory)
     for name in found.marks:
         content_of(directory, name, found)
 
@@ -66,7 +66,7 @@ def read_summary(directory: Path) -> dict[str, Any] | None:
 
 
 def _check_files(path: Path, files: object) -> None:
-    """A run that has ended vouches for every final file, each by its length and SHA-256."""
+    """The summary of a run that has ended must have the length and SHA-256 of every final file."""
     found = files if isinstance(files, dict) else {}
     whole = set(names.FINAL) <= set(found) <= {*names.FINAL, names.SNAPSHOTS}
     if not whole or not all(_is_mark(mark) for mark in found.values()):
@@ -84,31 +84,31 @@ def _is_mark(mark: object) -> bool:
     )
 
 
-def reading(directory: Path, read: Callable[[Path, Vouchers], Found]) -> Found:
-    """Read by what vouches now; if a file is gone because the run has ended meanwhile, by its summary."""
-    before = vouchers(directory)
+def read_verified(directory: Path, read: Callable[[Path, Recorded], Value]) -> Value:
+    """Read by what is recorded now; if a file is gone because the run has ended meanwhile, by its summary."""
+    before = read_recorded(directory)
     try:
         return read(directory, before)
     except MissingFileError:
-        after = vouchers(directory)
+        after = read_recorded(directory)
         if before.ended or not after.ended:
             raise
         return read(directory, after)
 
 
-def vouchers(directory: Path) -> Vouchers:
+def read_recorded(directory: Path) -> Recorded:
     summary = read_summary(directory)
     if summary is not None and summary["status"] in names.ENDED:
-        return Vouchers(summary, None)
+        return Recorded(summary, None)
     try:
-        return Vouchers(summary, read_header(directory / names.CHECKPOINT))
+        return Recorded(summary, read_header(directory / names.CHECKPOINT))
     except MissingFileError:
-        return Vouchers(read_summary(directory), None)  # the run may have ended in between
+        return Recorded(read_summary(directory), None)  # the run may have ended in between
 
 
-def content_of(directory: Path, name: str, vouched: Vouchers) -> bytes:
-    """The checked bytes of a file; a log that nobody vouches for may be missing, and is empty."""
-    mark = vouched.marks.get(name)
+def content_of(directory: Path, name: str, recorded: Recorded) -> bytes:
+    """The checked bytes of a file; a log that is not recorded may be missing, and is empty."""
+    mark = recorded.marks.get(name)
     try:
         content = read_bytes(directory / name)
     except MissingFileError:
@@ -116,5 +116,5 @@ def content_of(directory: Path, name: str, vouched: Vouchers) -> bytes:
             raise
         return b""
     if mark is not None:
-        check_bytes(directory / name, content, mark, whole=vouched.ended or name == names.PARTITION)
+        check_bytes(directory / name, content, mark, whole=recorded.ended or name == names.PARTITION)
     return content
