@@ -15,9 +15,9 @@ from torch import Tensor
 
 from bherd.method import Indices, Selector
 from bherd.selectors import small
+from bherd.selectors.exact_ties import ExactTies
 from bherd.selectors.gram import centred_gram
 from bherd.selectors.greedy import take_until_tie
-from bherd.selectors.referee import Referee
 from bherd.selectors.scaling import squares_in_range
 from bherd.selectors.share import check_share, kept_count
 from bherd.selectors.trace import as_trace
@@ -78,10 +78,10 @@ def herding_order(trace: Tensor, count: int) -> Indices:
         return np.zeros(1, dtype=np.int64)
     order = np.empty(count, dtype=np.int64)
     rows, gram, scores, tie, rank = _begin_small(trace, order) or _begin(trace, order)
-    referee: Referee | None = None
+    exact: ExactTies | None = None
     while rank < count:
-        referee = referee or Referee(rows)
-        best = referee.closest(order[:rank], np.flatnonzero(scores <= scores.min() + tie))
+        exact = exact or ExactTies(rows)
+        best = exact.nearest_exactly(order[:rank], np.flatnonzero(scores <= scores.min() + tie))
         order[rank] = best
         scores += 2 * gram[best]
         scores[best] = np.inf

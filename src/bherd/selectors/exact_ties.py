@@ -1,4 +1,4 @@
-"""The greedy step's close calls, which the rounding of a Gram matrix must not decide."""
+"""Ties of the greedy step, which the rounding of a Gram matrix must not decide."""
 
 from collections.abc import Iterator
 
@@ -11,11 +11,11 @@ from bherd.method import Indices
 _NUMBERS = 2**20
 
 
-class Referee:
-    """Decides close calls by the norms themselves, in double precision and without a division.
+class ExactTies:
+    """Decides ties by the norms themselves, in double precision and without a division.
 
     With c the gradients less the first of them, tau (s + z) is tau (sum of the taken c + c of the
-    rival) - (number taken + 1) (sum of all c): exact for whole numbers, so that a true tie is seen.
+    candidate) - (number taken + 1) (sum of all c): exact for whole numbers, so that a true tie is seen.
     """
 
     def __init__(self, rows: Tensor) -> None:
@@ -23,12 +23,12 @@ class Referee:
         self._first = rows[0].to(torch.float64)
         self._all = self._sum(np.arange(len(rows), dtype=np.int64))
 
-    def closest(self, taken: Indices, rivals: Indices) -> int:
-        """Of the rivals, the one with the smallest ||s + z||; the lowest index where they are equal."""
+    def nearest_exactly(self, taken: Indices, candidates: Indices) -> int:
+        """Of the candidates, the one with the smallest ||s + z||; the lowest index where they are equal."""
         steps, number = len(self._rows), len(taken) + 1
         base = steps * self._sum(taken) - number * self._all
-        norms = torch.cat([(steps * part + base).square().sum(1) for part in self._parts(rivals)])
-        return int(rivals[int(norms.cpu().numpy().argmin())])
+        norms = torch.cat([(steps * part + base).square().sum(1) for part in self._parts(candidates)])
+        return int(candidates[int(norms.cpu().numpy().argmin())])
 
     def _sum(self, indices: Indices) -> Tensor:
         total = torch.zeros_like(self._first)
