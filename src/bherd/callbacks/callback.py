@@ -35,7 +35,7 @@ class Callback:
     round: Callable[[MetricsLine], None] = _nothing
     """After a round has been recorded."""
     start: Callable[[Config, Path], None] = _nothing
-    """When the first round is done, before it is told, with the configuration and the run directory."""
+    """Called once, after the first round and before `round`, with the configuration and the run directory."""
     end: Callable[[Summary | None], None] = _nothing
     """At the end, with the summary; None where the run was stopped or failed."""
 
@@ -79,7 +79,7 @@ def run_with(config: Config, directory: Path, callbacks: Sequence[Callback]) -> 
 
 
 def resume_with(directory: Path, callbacks: Sequence[Callback]) -> Summary:
-    """`bherd.runs.life.resume`, with callbacks; rounds of an earlier sitting are not told again."""
+    """`bherd.runs.life.resume`, with callbacks; rounds recorded before the resume are not reported again."""
     from bherd.runs.life import resume
     from bherd.runs.read import read_config
 

@@ -73,7 +73,7 @@ def _task_group(runs: Sequence[Run], members: list[int], label: str, repeated: s
 
 
 def _series_label(run: Run, varying: list[str], mixed: bool) -> str:
-    """The method, what it does against its habit where others do not, and the settings that vary."""
+    """The label of a series: its method and the settings in which the series differ."""
     parts = [method_label(run.config)]
     method = run.config.method
     usual = named_in(method).reshuffle

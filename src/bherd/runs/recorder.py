@@ -97,7 +97,7 @@ class Recorder:
 
     @property
     def seconds(self) -> float:
-        """Time spent on this run, earlier sittings included."""
+        """Time spent on this run, before a resume included."""
         return self._before + time.perf_counter() - self._start
 
     def checkpoint(self, state: State, diverged_at: int | None = None) -> dict[str, Mark]:

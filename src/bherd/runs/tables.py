@@ -1,4 +1,4 @@
-"""The Arrow side of the records: a row a client, a row a step, and the way to Parquet.
+"""The Arrow side of the records: one row per client, one per step, and the way to Parquet.
 
 While a run goes on, a table is a log: an Arrow IPC stream, which grows by one batch a round. When it has
 ended it is a Parquet file. This module is imported when the first round is recorded or read, not
@@ -89,7 +89,7 @@ def clients_piece(record: Round) -> bytes:
 
 
 def ledger_piece(record: Round) -> bytes:
-    """What a round adds to the ledger: was the step kept, and as the how-manieth."""
+    """What a round adds to the ledger. One row per local step: whether it was kept and, if so, its rank."""
     steps = np.array([outcome.report.steps for outcome in record.outcomes], dtype=np.int64)
     starts = np.cumsum(steps) - steps
     rows = int(steps.sum())

@@ -14,7 +14,7 @@ from bherd.runs import directory as names
 from bherd.runs.files import Mark, MissingFileError, check_bytes, read_bytes
 from bherd.runs.header import Header, read_header
 
-Value = TypeVar("Value")
+Read = TypeVar("Read")
 
 
 class Recorded(NamedTuple):
@@ -84,7 +84,7 @@ def _is_mark(mark: object) -> bool:
     )
 
 
-def read_verified(directory: Path, read: Callable[[Path, Recorded], Value]) -> Value:
+def read_verified(directory: Path, read: Callable[[Path, Recorded], Read]) -> Read:
     """Read by what is recorded now; if a file is gone because the run has ended meanwhile, by its summary."""
     before = read_recorded(directory)
     try:

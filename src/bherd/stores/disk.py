@@ -1,8 +1,8 @@
 """On disk, memory-mapped: exact, for traces that are larger than the memory.
 
-A file has no name any more as soon as it is open, where the system allows that, so that the system
-itself frees it when the process ends, however it ends. What a process left behind that was killed
-between the two, or on another system, is removed when the next one starts.
+The file is unlinked once it is open, where the system allows that, so that the system frees it when
+the process ends, however it ends. What is left behind by a process that was killed between the two, or on
+another system, is removed when the next one starts.
 """
 
 import os
