@@ -16,7 +16,7 @@ from bherd.flower.engine import FlowerEngine, new_name
 from bherd.flower.replies import Rejection
 from bherd.flower.settings import Rules, check_config, read_run_config
 from bherd.loop.engine import Engine
-from bherd.runs import directory as names
+from bherd.runs import directory as run_directory
 from bherd.runs.files import make_directory, write_atomically
 from bherd.runs.life import check_same, resume, run
 from bherd.session import Session, prepare
@@ -36,9 +36,9 @@ def main(grid: Grid, context: Context) -> None:
     try:
         summary = run_federation(grid, config, rules, directory)
     except BherdError as error:
-        if (directory / names.FEDERATION).is_dir():
+        if (directory / run_directory.FEDERATION).is_dir():
             content = json.dumps({"error": str(error)}).encode()
-            write_atomically(directory / names.FEDERATION / OUTCOME, content)
+            write_atomically(directory / run_directory.FEDERATION / OUTCOME, content)
         raise
     log(INFO, "%s after %d rounds: %s", summary["status"], summary["rounds_done"], directory)
 
@@ -59,7 +59,7 @@ def run_federation(
     # a client's state is acknowledged by round, so every round must be durable before the next begins
     config = replace(config, run=replace(config.run, checkpoint_every=1))
     name = federation_name(directory)
-    rejected = directory / names.FEDERATION / REJECTIONS
+    rejected = directory / run_directory.FEDERATION / REJECTIONS
 
     def note(rejection: Rejection) -> None:
         with rejected.open("ab") as file:
@@ -73,7 +73,7 @@ def run_federation(
         shown = "" if accuracy is None else f", test accuracy {accuracy:.4f}"
         log(INFO, "round %d: %d clients%s", line["round"], line["clients"], shown)
 
-    if not (directory / names.CONFIG).exists():
+    if not (directory / run_directory.CONFIG).exists():
         session = prepare(config)
         step = session.step()
         if step is not None and step.note is not None:
@@ -85,7 +85,7 @@ def run_federation(
 
 def federation_name(directory: Path) -> str:
     """The name of the federation of a run directory, made up if it is new."""
-    path = directory / names.FEDERATION / NAME
+    path = directory / run_directory.FEDERATION / NAME
     if not path.exists():
         make_directory(path.parent)
         write_atomically(path, json.dumps({"name": new_name()}).encode() + b"\n")
@@ -97,7 +97,7 @@ def federation_name(directory: Path) -> str:
 
 def read_rejections(directory: Path) -> list[Rejection]:
     """The replies of a federation that did not count."""
-    path = directory / names.FEDERATION / REJECTIONS
+    path = directory / run_directory.FEDERATION / REJECTIONS
     if not path.exists():
         return []
     return [Rejection(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]

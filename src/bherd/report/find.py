@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bherd.errors import InputError
-from bherd.runs import directory as names
+from bherd.runs import directory as run_directory
 
 
 def find_runs(paths: Sequence[Path]) -> list[Path]:
@@ -14,8 +14,8 @@ def find_runs(paths: Sequence[Path]) -> list[Path]:
         below = runs_below(path)
         if not below:
             raise InputError(
-                f"{path} holds no run: expected a folder with {names.CONFIG}, or one with such folders "
-                "below; `bherd run` and `bherd compare` make them"
+                f"{path} holds no run: expected a folder with {run_directory.CONFIG}, or one with such "
+                "folders below; `bherd run` and `bherd compare` make them"
             )
         for directory in below:
             found.setdefault(directory.resolve(), directory)
@@ -28,4 +28,4 @@ def runs_below(path: Path) -> list[Path]:
         raise InputError(f"{path} does not exist; give a run directory or a folder with runs")
     if not path.is_dir():
         raise InputError(f"{path} is a file; give a run directory or a folder with runs")
-    return names.find_runs(path)
+    return run_directory.find_runs(path)

@@ -17,7 +17,7 @@ from bherd.loop.rounds import run_rounds
 from bherd.loop.state import State, start_state
 from bherd.method import Indices
 from bherd.own_task import check_given, task_fingerprint, with_fingerprint
-from bherd.runs import directory as names
+from bherd.runs import directory as run_directory
 from bherd.runs.checkpoint import Checkpoint, load_checkpoint, move
 from bherd.runs.files import Mark, UnwritableError, locked, mark_of, remove
 from bherd.runs.header import Origin
@@ -83,10 +83,10 @@ def run(
     check_new(directory)
     session = what if isinstance(what, Session) else prepare(what)
     session = session._replace(config=with_fingerprint(session.config, session.task))
-    origin = Origin(to_dict(session.config), names.environment(), task_fingerprint(session.task))
+    origin = Origin(to_dict(session.config), run_directory.environment(), task_fingerprint(session.task))
     with hold_signals() as stop, new_directory(directory):
-        names.write_config(directory, session.config, origin.environment)
-        partition = names.write_partition(directory, session.task.order)
+        run_directory.write_config(directory, session.config, origin.environment)
+        partition = run_directory.write_partition(directory, session.task.order)
         return _sit(_Sitting(session, directory, origin, partition, None, make_engine, on_round), stop)
 
 
@@ -120,7 +120,7 @@ def resume(
         DamagedFileError: a file is missing, or not what was recorded.
     """
     read_config(directory)  # no run directory at all: say so before it is locked
-    if make_engine is None and (directory / names.FEDERATION).is_dir():
+    if make_engine is None and (directory / run_directory.FEDERATION).is_dir():
         raise InputError(
             f"{directory} belongs to a networked federation, whose clients keep their own state; "
             f"continue it with `bherd federation resume {directory}`"
@@ -148,7 +148,7 @@ def run_or_resume(config: Config, directory: Path, *, workers: int) -> dict[str,
     Raises:
         InputError: the directory holds a run with other settings, or something else.
     """
-    if not (directory / names.CONFIG).exists():
+    if not (directory / run_directory.CONFIG).exists():
         return run(config.replace(workers=workers), directory)
     check_same(config, directory)
     return resume(directory, workers=workers)
@@ -180,22 +180,22 @@ def _take_up(
     dealt = found.partition()
     if dealt:
         _check_partition(directory, dealt, session.task.order)
-    changes = names.changed_versions(found.environment, names.environment())
+    changes = run_directory.changed_versions(found.environment, run_directory.environment())
     if changes is not None:
         on_warning(f"{directory}: {changes}")
     with hold_signals() as stop:
         remove_temporaries(directory)
-        remove(directory / names.SUMMARY)
+        remove(directory / run_directory.SUMMARY)
         if dealt:
-            partition = mark_of((directory / names.PARTITION).read_bytes())
+            partition = mark_of((directory / run_directory.PARTITION).read_bytes())
         else:
-            partition = names.write_partition(directory, session.task.order)
+            partition = run_directory.write_partition(directory, session.task.order)
         return _sit(_Sitting(session, directory, origin, partition, checkpoint, make_engine, on_round), stop)
 
 
 def _checkpoint(directory: Path) -> Checkpoint | None:
     """The checkpoint; None for a run that was killed before it had one."""
-    path = directory / names.CHECKPOINT
+    path = directory / run_directory.CHECKPOINT
     if path.exists():
         return load_checkpoint(path)
     for log in (directory / name for name in LOGS):
@@ -209,8 +209,8 @@ def _checkpoint(directory: Path) -> Checkpoint | None:
 def _check_partition(directory: Path, dealt: list[Indices], order: list[Indices]) -> None:
     if len(dealt) != len(order) or not all(map(np.array_equal, dealt, order)):
         raise DamagedFileError(
-            f"{directory / names.PARTITION} does not hold the partition that this configuration and data "
-            "give; the file was altered or the dataset has changed"
+            f"{directory / run_directory.PARTITION} does not hold the partition that this configuration and "
+            "data give; the file was altered or the dataset has changed"
         )
 
 

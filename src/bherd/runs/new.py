@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bherd.errors import InputError
-from bherd.runs import directory as names
+from bherd.runs import directory as run_directory
 from bherd.runs.files import UnwritableError, locked, make_directory, temporary
 from bherd.runs.read import read_run
 from bherd.runs.recorder import remove_run
@@ -24,10 +24,10 @@ def check_new(directory: Path) -> None:
         inside = {path.name for path in directory.iterdir()} if directory.exists() else set()
     except OSError as error:
         raise InputError(f"{directory} cannot be read: {error.strerror or error}") from error
-    if inside - {temporary(directory / names.CONFIG).name, names.FEDERATION}:
+    if inside - {temporary(directory / run_directory.CONFIG).name, run_directory.FEDERATION}:
         hint = (
             f"continue it with `bherd resume {directory}` or choose another --out"
-            if names.CONFIG in inside
+            if run_directory.CONFIG in inside
             else "choose another --out"
         )
         raise InputError(f"{directory} is not empty; {hint}")

@@ -19,7 +19,7 @@ import numpy as np
 from bherd.config import Config, difference, from_dict
 from bherd.errors import DamagedFileError, InputError
 from bherd.loop.seconds import Seconds
-from bherd.runs import directory as names
+from bherd.runs import directory as run_directory
 from bherd.runs.files import MissingFileError, check_bytes, read_bytes
 from bherd.runs.header import Header
 from bherd.runs.verify import Recorded, check_files, content_of, read_verified
@@ -88,7 +88,7 @@ class Run:
     @property
     def ended(self) -> bool:
         """Whether it has come to its end, by completing or by diverging."""
-        return self.status in names.ENDED
+        return self.status in run_directory.ENDED
 
     @property
     def rounds_done(self) -> int:
@@ -138,15 +138,15 @@ class Run:
 
     def clients(self) -> "pa.Table":
         """One row per client and round."""
-        return _table(self.directory, names.CLIENTS_LOG)
+        return _table(self.directory, run_directory.CLIENTS_LOG)
 
     def ledger(self) -> "pa.Table":
         """One row per client, round and local step: was it kept, and its rank."""
-        return _table(self.directory, names.LEDGER_LOG)
+        return _table(self.directory, run_directory.LEDGER_LOG)
 
     def snapshots(self) -> "pa.Table":
         """One row per client in each round whose gradients were pictured."""
-        return _table(self.directory, names.SNAPSHOTS_LOG)
+        return _table(self.directory, run_directory.SNAPSHOTS_LOG)
 
     def check_files(self) -> None:
         """Raise `DamagedFileError` unless every file is what the summary or the checkpoint says."""
@@ -174,7 +174,7 @@ def read_config(directory: Path) -> Config:
 
 def lines_so_far(directory: Path) -> tuple[Line, ...]:
     """The rounds of a run that another process is writing, to follow it; not checked."""
-    path = directory / names.METRICS
+    path = directory / run_directory.METRICS
     try:
         return _lines(path, read_bytes(path))
     except MissingFileError:
@@ -184,7 +184,9 @@ def lines_so_far(directory: Path) -> tuple[Line, ...]:
 def _run(directory: Path, recorded: Recorded) -> Run:
     content = _config_bytes(directory)
     if recorded.ended:
-        check_bytes(directory / names.CONFIG, content, recorded.marks[names.CONFIG], whole=True)
+        check_bytes(
+            directory / run_directory.CONFIG, content, recorded.marks[run_directory.CONFIG], whole=True
+        )
     config, environment = _parse_config(directory, content)
     if recorded.header is not None:
         check_origin(directory, config, environment, recorded.header)
@@ -193,20 +195,20 @@ def _run(directory: Path, recorded: Recorded) -> Run:
         config,
         content.decode(),
         environment,
-        _lines(directory / names.METRICS, content_of(directory, names.METRICS, recorded)),
+        _lines(directory / run_directory.METRICS, content_of(directory, run_directory.METRICS, recorded)),
         recorded.summary or {},
     )
 
 
 def _config_bytes(directory: Path) -> bytes:
     try:
-        return read_bytes(directory / names.CONFIG)
+        return read_bytes(directory / run_directory.CONFIG)
     except MissingFileError as error:
-        raise InputError(f"{directory} is not a run directory: it has no {names.CONFIG}") from error
+        raise InputError(f"{directory} is not a run directory: it has no {run_directory.CONFIG}") from error
 
 
 def _parse_config(directory: Path, content: bytes) -> tuple[Config, dict[str, str]]:
-    path = directory / names.CONFIG
+    path = directory / run_directory.CONFIG
     tree = parse_toml(path, content)
     environment = tree.pop("environment", None)
     if not isinstance(environment, dict) or not all(isinstance(v, str) for v in environment.values()):
@@ -223,11 +225,13 @@ def check_origin(directory: Path, config: Config, environment: dict[str, str], h
         environment: the versions and the platform in it.
         header: the checkpoint's; a setting that is younger than the run counts with its default.
     """
-    path = directory / names.CONFIG
-    other = difference(from_dict(header.origin.config, source=str(directory / names.CHECKPOINT)), config)
+    path = directory / run_directory.CONFIG
+    other = difference(
+        from_dict(header.origin.config, source=str(directory / run_directory.CHECKPOINT)), config
+    )
     if other is not None:
         raise InputError(
-            f"{directory} cannot be read: {other.path} is {other.now!r} in {names.CONFIG}, but "
+            f"{directory} cannot be read: {other.path} is {other.now!r} in {run_directory.CONFIG}, but "
             f"the run began with {other.before!r}; put it back, or start a new run"
         )
     if environment != header.origin.environment:
@@ -271,15 +275,15 @@ def _decode(directory: Path, log: str, recorded: Recorded) -> "pa.Table":
 
     if not recorded.ended:
         return tables.decode_log(directory / log, content_of(directory, log, recorded), ended=False)
-    final = names.FINAL_OF[log]
+    final = run_directory.FINAL_OF[log]
     if final not in recorded.marks:  # snapshots, of a run that took none
         return tables.empty(log)
     return tables.decode_parquet(directory / final, content_of(directory, final, recorded), log)
 
 
 def _partition(directory: Path, recorded: Recorded) -> "list[Indices]":
-    content = content_of(directory, names.PARTITION, recorded)
-    return decode_partition(directory / names.PARTITION, content) if content else []
+    content = content_of(directory, run_directory.PARTITION, recorded)
+    return decode_partition(directory / run_directory.PARTITION, content) if content else []
 
 
 def decode_partition(path: Path, content: bytes) -> "list[Indices]":

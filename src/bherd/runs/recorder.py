@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bherd.loop.rounds import Round
 from bherd.loop.state import State
-from bherd.runs import directory as names
+from bherd.runs import directory as run_directory
 from bherd.runs.checkpoint import Checkpoint, save_checkpoint
 from bherd.runs.files import (
     Log,
@@ -28,7 +28,7 @@ from bherd.runs.files import (
 from bherd.runs.header import Header, Origin
 from bherd.runs.records import encode_line, metrics_line
 
-LOGS = (names.METRICS, *names.FINAL_OF)
+LOGS = (run_directory.METRICS, *run_directory.FINAL_OF)
 AUTOMATIC_SECONDS = 2.0
 MOST_OF_THE_TIME = 0.02
 """The share of a run's time that automatic checkpoints of a large model may take."""
@@ -69,14 +69,14 @@ class Recorder:
         from bherd.runs import tables
 
         if record.outcomes:
-            self._append(names.CLIENTS_LOG, tables.clients_piece(record))
+            self._append(run_directory.CLIENTS_LOG, tables.clients_piece(record))
             if self.ledger:
-                self._append(names.LEDGER_LOG, tables.ledger_piece(record))
+                self._append(run_directory.LEDGER_LOG, tables.ledger_piece(record))
         snapshots = tables.snapshots_piece(record)
         if snapshots is not None:
-            self._append(names.SNAPSHOTS_LOG, snapshots)
+            self._append(run_directory.SNAPSHOTS_LOG, snapshots)
         line = metrics_line(record)
-        self._logs[names.METRICS].append(encode_line(line))
+        self._logs[run_directory.METRICS].append(encode_line(line))
         if record.diverged:
             self.checkpoint(state, diverged_at=record.round)
         elif self._due(record.round):
@@ -104,9 +104,9 @@ class Recorder:
         """Write a checkpoint of `state`; return the length and hash of every log."""
         begin = time.perf_counter()
         marks = {name: log.commit() for name, log in self._logs.items()}
-        marks[names.PARTITION] = self.partition
+        marks[run_directory.PARTITION] = self.partition
         header = Header(state.round, marks, self.origin, self.seconds, diverged_at)
-        save_checkpoint(self.directory / names.CHECKPOINT, Checkpoint(state, header))
+        save_checkpoint(self.directory / run_directory.CHECKPOINT, Checkpoint(state, header))
         self._last = time.perf_counter()
         self._cost = self._last - begin
         return marks
@@ -125,14 +125,14 @@ def finish(
     """
     from bherd.runs import tables
 
-    recorded = {name: marks[name] for name in (names.METRICS, names.PARTITION)}
-    recorded[names.CONFIG] = mark_of((directory / names.CONFIG).read_bytes())
-    for log, final in names.FINAL_OF.items():
+    recorded = {name: marks[name] for name in (run_directory.METRICS, run_directory.PARTITION)}
+    recorded[run_directory.CONFIG] = mark_of((directory / run_directory.CONFIG).read_bytes())
+    for log, final in run_directory.FINAL_OF.items():
         table = tables.decode_log(directory / log, read_bytes(directory / log), ended=True)
-        if final == names.SNAPSHOTS and table.num_rows == 0:
+        if final == run_directory.SNAPSHOTS and table.num_rows == 0:
             continue
         recorded[final] = _write(directory / final, tables.encode_parquet(table))
-    recorded[names.MODEL] = _write(directory / names.MODEL, save(model))
+    recorded[run_directory.MODEL] = _write(directory / run_directory.MODEL, save(model))
     summary = {**summary, "files": {name: mark._asdict() for name, mark in sorted(recorded.items())}}
     write_summary(directory, summary)
     remove_logs(directory)
@@ -146,13 +146,13 @@ def _write(path: Path, content: bytes) -> Mark:
 
 def write_summary(directory: Path, summary: dict[str, Any]) -> None:
     """Write summary.json atomically."""
-    write_atomically(directory / names.SUMMARY, json.dumps(summary, indent=2).encode() + b"\n")
+    write_atomically(directory / run_directory.SUMMARY, json.dumps(summary, indent=2).encode() + b"\n")
 
 
 def remove_logs(directory: Path) -> None:
     """Remove what only an unfinished run needs, and what a killed one left behind."""
     remove_temporaries(directory)
-    for name in (*names.FINAL_OF, names.CHECKPOINT):
+    for name in (*run_directory.FINAL_OF, run_directory.CHECKPOINT):
         remove(directory / name)
     with writing(directory):
         sync_directory(directory)
@@ -160,12 +160,12 @@ def remove_logs(directory: Path) -> None:
 
 def remove_temporaries(directory: Path) -> None:
     """Remove drafts that were being written when an earlier process was killed."""
-    for name in names.EVERY_FILE:
+    for name in run_directory.EVERY_FILE:
         remove(temporary(directory / name))
 
 
 def remove_run(directory: Path) -> None:
     """Remove every file of a run that never had a round; the configuration goes last."""
     remove_temporaries(directory)
-    for name in reversed(names.EVERY_FILE):
+    for name in reversed(run_directory.EVERY_FILE):
         remove(directory / name)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from bherd.errors import DamagedFileError
 from bherd.loop.rounds import Round
-from bherd.runs import directory as names
+from bherd.runs import directory as run_directory
 
 CLIENTS_SCHEMA = pa.schema(
     [
@@ -57,9 +57,9 @@ SNAPSHOTS_SCHEMA = pa.schema(
     ]
 )
 SCHEMAS: dict[str, pa.Schema] = {
-    names.CLIENTS_LOG: CLIENTS_SCHEMA,
-    names.LEDGER_LOG: LEDGER_SCHEMA,
-    names.SNAPSHOTS_LOG: SNAPSHOTS_SCHEMA,
+    run_directory.CLIENTS_LOG: CLIENTS_SCHEMA,
+    run_directory.LEDGER_LOG: LEDGER_SCHEMA,
+    run_directory.SNAPSHOTS_LOG: SNAPSHOTS_SCHEMA,
 }
 
 

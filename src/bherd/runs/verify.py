@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from bherd.errors import DamagedFileError
-from bherd.runs import directory as names
+from bherd.runs import directory as run_directory
 from bherd.runs.files import Mark, MissingFileError, check_bytes, read_bytes
 from bherd.runs.header import Header, read_header
 
@@ -25,7 +25,7 @@ class Recorded(NamedTuple):
 
     @property
     def ended(self) -> bool:
-        return self.summary is not None and self.summary["status"] in names.ENDED
+        return self.summary is not None and self.summary["status"] in run_directory.ENDED
 
     @property
     def marks(self) -> dict[str, Mark]:
@@ -49,7 +49,7 @@ def check_files(directory: Path) -> None:
 
 def read_summary(directory: Path) -> dict[str, Any] | None:
     """summary.json, checked as far as it says itself; None for a run that has neither ended nor stopped."""
-    path = directory / names.SUMMARY
+    path = directory / run_directory.SUMMARY
     try:
         content = read_bytes(path)
     except MissingFileError:
@@ -58,9 +58,11 @@ def read_summary(directory: Path) -> dict[str, Any] | None:
         summary = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise DamagedFileError(f"{path} is damaged and cannot be read: {error}") from error
-    if not isinstance(summary, dict) or summary.get("status") not in names.STATUSES:
-        raise DamagedFileError(f"{path} is damaged: its status is none of {', '.join(names.STATUSES)}")
-    if summary["status"] in names.ENDED:
+    if not isinstance(summary, dict) or summary.get("status") not in run_directory.STATUSES:
+        raise DamagedFileError(
+            f"{path} is damaged: its status is none of {', '.join(run_directory.STATUSES)}"
+        )
+    if summary["status"] in run_directory.ENDED:
         _check_files(path, summary.get("files"))
     return summary
 
@@ -68,7 +70,7 @@ def read_summary(directory: Path) -> dict[str, Any] | None:
 def _check_files(path: Path, files: object) -> None:
     """The summary of a run that has ended must have the length and SHA-256 of every final file."""
     found = files if isinstance(files, dict) else {}
-    whole = set(names.FINAL) <= set(found) <= {*names.FINAL, names.SNAPSHOTS}
+    whole = set(run_directory.FINAL) <= set(found) <= {*run_directory.FINAL, run_directory.SNAPSHOTS}
     if not whole or not all(_is_mark(mark) for mark in found.values()):
         raise DamagedFileError(f"{path} is damaged: its list of files is not whole")
 
@@ -98,10 +100,10 @@ def read_verified(directory: Path, read: Callable[[Path, Recorded], Read]) -> Re
 
 def read_recorded(directory: Path) -> Recorded:
     summary = read_summary(directory)
-    if summary is not None and summary["status"] in names.ENDED:
+    if summary is not None and summary["status"] in run_directory.ENDED:
         return Recorded(summary, None)
     try:
-        return Recorded(summary, read_header(directory / names.CHECKPOINT))
+        return Recorded(summary, read_header(directory / run_directory.CHECKPOINT))
     except MissingFileError:
         return Recorded(read_summary(directory), None)  # the run may have ended in between
 
@@ -116,5 +118,5 @@ def content_of(directory: Path, name: str, recorded: Recorded) -> bytes:
             raise
         return b""
     if mark is not None:
-        check_bytes(directory / name, content, mark, whole=recorded.ended or name == names.PARTITION)
+        check_bytes(directory / name, content, mark, whole=recorded.ended or name == run_directory.PARTITION)
     return content
