@@ -242,7 +242,10 @@ def _metrics(outcome: Outcome) -> MetricRecord:
 
 
 def checksum(arrays: Mapping[str, Numbers]) -> str:
-    """SHA-256 of arrays by name, type, shape and content."""
+    """SHA-256 of arrays by name, type, shape and content.
+
+    Not of a safetensors file of them, whose layout may differ between the server's version and a client's.
+    """
     digest = hashlib.sha256()
     for key in sorted(arrays):
         values = arrays[key]

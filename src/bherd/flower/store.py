@@ -5,18 +5,14 @@ latest answer, which counts only once a later message of the server acknowledges
 was lost, late or rejected leaves c_i where it was, and a restarted node finds it again.
 """
 
-import hashlib
-import json
 import os
 from pathlib import Path
 
 import platformdirs
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor
 
-from bherd.errors import BherdError, InputError
-from bherd.runs.files import write_atomically
+from bherd.errors import BherdError, DamagedFileError, InputError
+from bherd.runs.tensors import read_tensors, write_tensors
 
 STATE_VARIABLE = "BHERD_STATE"
 
@@ -57,22 +53,16 @@ class OwnState:
         """Write the version that counts and the one of this round's answer; forget all others."""
         versions = {acknowledged: before} if acknowledged else {}
         versions[round] = after
-        tensors = {str(number): own.detach().cpu().contiguous() for number, own in versions.items()}
-        header = {"sha256": _digest(tensors)}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.path, save(tensors, metadata={"bherd": json.dumps(header)}))
+        write_tensors(self.path, {str(number): own for number, own in versions.items()}, {})
 
     def _read(self) -> dict[int, Tensor]:
         if not self.path.is_file():
             return {}
         try:
-            with safe_open(self.path, framework="pt", device="cpu") as file:
-                header = json.loads((file.metadata() or {})["bherd"])
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (SafetensorError, OSError, KeyError, ValueError) as error:
-            raise StateLostError(f"{self.path} is damaged and cannot be read: {error}") from error
-        if _digest(tensors) != header["sha256"]:
-            raise StateLostError(f"{self.path} is damaged: its contents do not match their checksum")
+            tensors, _ = read_tensors(self.path)
+        except DamagedFileError as error:
+            raise StateLostError(str(error)) from error
         return {int(name): tensor for name, tensor in tensors.items()}
 
 
@@ -80,11 +70,3 @@ def default_folder() -> Path:
     """Where nodes keep their clients' state: $BHERD_STATE, or the user's folder for such files."""
     chosen = os.environ.get(STATE_VARIABLE)
     return Path(chosen) if chosen else platformdirs.user_state_path("bherd") / "federations"
-
-
-def _digest(tensors: dict[str, Tensor]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(tensors):
-        digest.update(name.encode())
-        digest.update(tensors[name].numpy().tobytes())
-    return digest.hexdigest()

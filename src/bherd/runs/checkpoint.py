@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from safetensors.torch import load, save
 from torch import Tensor
 
 from bherd.loop.state import State
-from bherd.runs.files import write_atomically
 from bherd.runs.header import Header, encode_header, parse_header
-from bherd.runs.seal import BLANK, read_sealed, seal
+from bherd.runs.tensors import read_tensors, write_tensors
 
 
 class Checkpoint(NamedTuple):
@@ -31,16 +29,13 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         clients = sorted(state.own)
         tensors["own_clients"] = torch.tensor(clients, dtype=torch.int64)
         tensors["own"] = torch.stack([state.own[client] for client in clients])
-    tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
-    content = save(tensors, metadata={"bherd": encode_header(checkpoint.header), "sha256": BLANK})
-    write_atomically(path, *seal(content))
+    write_tensors(path, tensors, {"bherd": encode_header(checkpoint.header)})
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
     """Read a checkpoint back, onto the CPU, or raise `DamagedFileError` naming the file."""
-    sealed = read_sealed(path)
-    header = parse_header(path, sealed.metadata)
-    tensors = load(sealed.content)
+    tensors, metadata = read_tensors(path)
+    header = parse_header(path, metadata)
     own: Mapping[int, Tensor] = {}
     if "own" in tensors:
         own = dict(zip(tensors["own_clients"].tolist(), tensors["own"], strict=True))
