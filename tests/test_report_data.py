@@ -11,7 +11,7 @@ import pytest
 import bherd
 from bherd.errors import DamagedFileError, InputError
 from bherd.report import build, thin
-from bherd.report.fairness import Labels, LabelShelf, fairness
+from bherd.report.fairness import TrainingLabels, fairness, training_labels
 from bherd.report.find import find_runs
 from bherd.report.herd import read_ledger
 from bherd.report.listing import list_runs
@@ -127,7 +127,7 @@ def test_a_dropped_class_is_named(tmp_path: Path) -> None:
     ledger = read_ledger(record)
     assert ledger is not None
     ledger.rank = np.where(ledger.step < 5, ledger.step, -1)
-    labels = Labels(np.repeat([0, 1], [50, 50]), classes=3)
+    labels = TrainingLabels(np.repeat([0, 1], [50, 50]), classes=3)
     found = fairness(config, ledger, [np.arange(100)], labels, ledger.clients)
     assert found is not None
     (dropped,) = found.dropped
@@ -147,7 +147,7 @@ def test_a_missing_dataset_is_said_and_is_no_failure(tmp_path: Path) -> None:
     assert shown.federation.why_not is not None
     assert "gone.npz" in shown.federation.why_not
     assert shown.fairness is None
-    assert isinstance(LabelShelf().labels(config), str)
+    assert isinstance(training_labels([config])[0], str)
 
 
 def test_unfinished_runs_are_read_as_far_as_they_are_whole(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import bherd
 from bherd.report.dropped import DRAWS, FEWEST_ROUNDS, Evidence, dropped
-from bherd.report.fairness import Fairness, LabelShelf, fairness
+from bherd.report.fairness import Fairness, fairness, training_labels
 from bherd.report.herd import read_ledger
 from bherd.runs.life import run
 from bherd.runs.read import read_run
@@ -30,12 +30,12 @@ def clients(rounds: int, count: int, seed: int = 0, *, shuffled: bool = False) -
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize("rounds", [1, 2, FEWEST_ROUNDS, 40])
 def test_random_shares_are_accused_in_at_most_one_run_in_twenty(rounds: int, shuffled: bool) -> None:
-    verdicts = [dropped(clients(rounds, 20, seed, shuffled=shuffled)) for seed in range(60)]
-    assert sum(bool(verdict.dropped) for verdict in verdicts) <= 6
+    results = [dropped(clients(rounds, 20, seed, shuffled=shuffled)) for seed in range(60)]
+    assert sum(bool(found.dropped) for found in results) <= 6
     if rounds < FEWEST_ROUNDS:
-        assert all(verdict == ([], 0.0, 0) for verdict in verdicts)
+        assert all(found == ([], 0.0, 0) for found in results)
     else:
-        assert all(verdict.by_chance < 0.2 and verdict.judged == 20 for verdict in verdicts)
+        assert all(found.by_chance < 0.2 and found.tested == 20 for found in results)
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
@@ -51,7 +51,7 @@ def test_a_herd_that_avoids_a_class_is_found_among_many(shuffled: bool) -> None:
     assert found.rounds_below >= 0.75
 
 
-def test_the_same_runs_give_the_same_verdict() -> None:
+def test_the_same_runs_give_the_same_found() -> None:
     assert dropped(clients(12, 5)) == dropped(clients(12, 5))
     assert DRAWS % 20 == 19  # one in twenty of the draws and the run itself is a whole number
 
@@ -68,7 +68,7 @@ def looked_at(path: Path, **changes: object) -> Fairness:
     )
     run(config, path)
     record = read_run(path)
-    ledger, labels = read_ledger(record), LabelShelf().labels(config)
+    ledger, labels = read_ledger(record), training_labels([config])[0]
     assert ledger is not None
     assert not isinstance(labels, str)
     found = fairness(config, ledger, record.partition(), labels, ledger.clients)
@@ -77,9 +77,9 @@ def looked_at(path: Path, **changes: object) -> Fairness:
 
 
 @pytest.mark.parametrize("name", ["bherd-fedavg", "random-fedavg"])
-def test_clients_that_sit_out_are_not_judged_on_two_rounds(tmp_path: Path, name: str) -> None:
+def test_clients_that_sit_out_are_not_tested_on_two_rounds(tmp_path: Path, name: str) -> None:
     found = looked_at(tmp_path / "run", name=name, participation=0.1, rounds=20)
-    assert (found.dropped, found.judged) == ([], 0)
+    assert (found.dropped, found.tested) == ([], 0)
 
 
 def test_at_full_participation_the_herd_drops_classes_and_a_random_share_does_not(tmp_path: Path) -> None:

@@ -185,14 +185,14 @@ def columns(rows: "Sequence[Row]", target: float) -> "list[Column]":
 
     steps = [row.step for row in rows]
     length = Column("step", ["?" if step is None else f"{step.length:.2f}×" for step in steps], 1)
-    fallen = Column("diverged", [str(row.diverged or "") for row in rows], 1)
+    diverged = Column("diverged", [str(row.diverged or "") for row in rows], 1)
     return [
         Column("method", [row.label for row in rows], words=True),
         *([length] if lengths_differ(steps) else []),
         Column("final accuracy", [_accuracy(row.final_accuracy()) for row in rows]),
         Column(f"rounds to {target:.0%}", [_reach(row.rounds_to(target), 0) for row in rows], 2),
         Column("seconds to it", [_reach(row.seconds_to(target), 2) for row in rows], 3),
-        *([fallen] if any(row.diverged for row in rows) else []),
+        *([diverged] if any(row.diverged for row in rows) else []),
     ]
 
 

@@ -22,7 +22,7 @@ LOW_RATE = 0.8
 OFTEN = 0.75
 """... if it is below the usual rate in at least this share of the rounds."""
 FEWEST_ROUNDS = 10
-"""A client that was seen in fewer rounds is not judged."""
+"""A client that was seen in fewer rounds is not tested."""
 DRAWS = 99
 _SEED = 1992
 
@@ -52,12 +52,14 @@ class Dropped:
     """The share of rounds in which it was kept at less than the overall rate."""
 
 
-class Verdict(NamedTuple):
+class DroppedClasses(NamedTuple):
+    """The test of all clients."""
+
     dropped: list[Dropped]
     by_chance: float
     """How many a random share of the same size would raise, on average."""
-    judged: int
-    """Clients with enough rounds to be judged."""
+    tested: int
+    """Clients with enough rounds to be tested."""
 
 
 class _Looks(NamedTuple):
@@ -73,23 +75,23 @@ class _Looks(NamedTuple):
         return few
 
 
-def dropped(evidence: Sequence[Evidence]) -> Verdict:
+def dropped(evidence: Sequence[Evidence]) -> DroppedClasses:
     """The classes that are dropped, and how many would be called so under random shares."""
-    judged = [one for one in evidence if len(one.kept) >= FEWEST_ROUNDS and one.kept.any()]
-    if not judged:
-        return Verdict([], 0.0, 0)
+    tested = [one for one in evidence if len(one.kept) >= FEWEST_ROUNDS and one.kept.any()]
+    if not tested:
+        return DroppedClasses([], 0.0, 0)
     random = np.random.default_rng(_SEED)
-    looks = [_looks(one, random) for one in judged]
+    looks = [_looks(one, random) for one in tested]
     worst = np.min([look.score[1:].min(1) for look in looks], axis=0)
     limit = float(np.sort(worst)[round(LEVEL * (DRAWS + 1)) - 1])
     found, by_chance = [], 0
-    for one, look in zip(judged, looks, strict=True):
+    for one, look in zip(tested, looks, strict=True):
         few = look.short(limit)
         by_chance += int(few[1:].sum())
         for label in np.flatnonzero(few[0]).tolist():
             rate, below = short(float(look.rate[0, label])), short(float(look.below[0, label]))
             found.append(Dropped(one.client, label, rate or 0.0, below or 0.0))
-    return Verdict(found, by_chance / DRAWS, len(judged))
+    return DroppedClasses(found, by_chance / DRAWS, len(tested))
 
 
 def _looks(evidence: Evidence, random: np.random.Generator) -> _Looks:

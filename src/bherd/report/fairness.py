@@ -1,7 +1,8 @@
-"""Labels: who holds what, what the herd kept of it, and which classes it systematically drops."""
+"""TrainingLabels: who holds what, what the herd kept of it, and which classes it systematically drops."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from bherd.tasks.datasets import load_dataset, reading
 Counts = npt.NDArray[np.int64]
 
 
-class Labels(NamedTuple):
+class TrainingLabels(NamedTuple):
     """The training labels of a dataset."""
 
     values: Indices
@@ -49,51 +50,48 @@ class Fairness:
     dropped: list[Dropped]
     by_chance: float
     """How many classes a random share of the same size would have called dropped, on average."""
-    judged: int
-    """Clients that were seen in enough rounds to be judged."""
+    tested: int
+    """Clients that were seen in enough rounds to be tested."""
     fewest_rounds: int = FEWEST_ROUNDS
 
 
-class LabelShelf:
-    """Datasets' labels, each read once. A dataset that is not on this machine is no reason to fail."""
+def training_labels(configs: Sequence[Config]) -> list[TrainingLabels | str]:
+    """The training labels of each run, or why there are none; each dataset is read once.
 
-    def __init__(self) -> None:
-        self._read: dict[tuple[str, str | None, int], Labels | str] = {}
-
-    def labels(self, config: Config) -> Labels | str:
-        """The training labels of a run, or why there are none."""
-        task = config.task
-        if is_own_task(task.dataset):
-            return "the run is on a task of its own, made in Python, which keeps its labels to itself"
-        synthetic = task.dataset.startswith("synthetic")
-        key = (task.dataset, task.data_dir, config.run.seed if synthetic else 0)
-        if key not in self._read:
-            try:
-                dataset = load_dataset(task.dataset, task.data_dir, seed=key[2])
-                named = reading(dataset) if dataset.labels else None
-                self._read[key] = Labels(dataset.y_train, dataset.classes, named)
-            except (InputError, OSError) as error:
-                self._read[key] = str(error)
-        return self._read[key]
-
-    def readings(self) -> list[str]:
-        """What the numbers of classes stand for, dataset by dataset, where they have other names."""
-        known = (labels.reading for labels in self._read.values() if isinstance(labels, Labels))
-        return [text for text in known if text is not None]
+    A dataset that is not on this machine is no reason to fail.
+    """
+    read = cache(_read_labels)
+    return [read(*_source(config)) for config in configs]
 
 
-def holdings(order: Sequence[Indices], labels: Labels) -> list[list[int]]:
+def _source(config: Config) -> tuple[str, str | None, int]:
+    """What decides the labels: the dataset, its folder and, if it is synthetic, the seed."""
+    task = config.task
+    return task.dataset, task.data_dir, config.run.seed if task.dataset.startswith("synthetic") else 0
+
+
+def _read_labels(name: str, data_dir: str | None, seed: int) -> TrainingLabels | str:
+    if is_own_task(name):
+        return "the run is on a task of its own, made in Python, which keeps its labels to itself"
+    try:
+        dataset = load_dataset(name, data_dir, seed=seed)
+        return TrainingLabels(dataset.y_train, dataset.classes, reading(dataset) if dataset.labels else None)
+    except (InputError, OSError) as error:
+        return str(error)
+
+
+def holdings(order: Sequence[Indices], labels: TrainingLabels) -> list[list[int]]:
     """Samples of each class, client by client."""
     return [np.bincount(labels.values[rows], minlength=labels.classes).tolist() for rows in order]
 
 
-def fits(order: Sequence[Indices], labels: Labels) -> bool:
+def fits(order: Sequence[Indices], labels: TrainingLabels) -> bool:
     """Whether a partition can be one of this dataset."""
     return all(len(rows) == 0 or int(rows.max()) < len(labels.values) for rows in order)
 
 
 def fairness(
-    config: Config, ledger: Ledger, order: Sequence[Indices], labels: Labels, clients: Indices
+    config: Config, ledger: Ledger, order: Sequence[Indices], labels: TrainingLabels, clients: Indices
 ) -> Fairness | None:
     """Count the labels of the kept samples, by drawing the clients' batches again.
 
@@ -117,10 +115,8 @@ def fairness(
         counted.append(KeptLabels(client, visited.tolist(), taken.tolist()))
         some = spread(len(kept), REPLAYED_ROUNDS)
         evidence.append(Evidence(client, kept[some], table[some] if local.reshuffle else table))
-    verdict = dropped(evidence)
-    return Fairness(
-        len(rounds), len(ledger.rounds), counted, verdict.dropped, verdict.by_chance, verdict.judged
-    )
+    found = dropped(evidence)
+    return Fairness(len(rounds), len(ledger.rounds), counted, found.dropped, found.by_chance, found.tested)
 
 
 def _labels(local: Local, client: int, held: Indices, classes: int, rounds: Indices) -> Counts:

@@ -9,7 +9,7 @@ from bherd.loop.seconds import Seconds
 from bherd.methods import named_in
 from bherd.report import thin
 from bherd.report.command import command
-from bherd.report.fairness import Fairness, LabelShelf, fairness, fits, holdings
+from bherd.report.fairness import Fairness, TrainingLabels, fairness, fits, holdings, training_labels
 from bherd.report.grouping import Series, TaskGroup, group
 from bherd.report.headline import headline
 from bherd.report.herd import Distance, Herd, distances, heat_maps, read_ledger
@@ -20,7 +20,7 @@ from bherd.statistics import Interval, common_target, interval, quantile
 
 
 @dataclass(frozen=True)
-class Federation:
+class FederationView:
     """Who holds what."""
 
     sizes: list[int]
@@ -45,14 +45,14 @@ class RunView:
     herd: Herd | None
     fairness: Fairness | None
     snapshots: Snapshots | None
-    federation: Federation
+    federation: FederationView
     config: str
     environment: dict[str, str]
     command: str | None
 
 
 @dataclass(frozen=True)
-class Method:
+class MethodView:
     """One line of the table: its runs, and the mean final accuracy with the half-width of its interval."""
 
     label: str
@@ -64,13 +64,13 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Task:
+class TaskView:
     label: str
     own: bool
     """Whether it is a task from Python, whose metric is its own: no share, and higher may be worse."""
     headline: list[str]
     target: float
-    series: list[Method]
+    series: list[MethodView]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Payload:
     version: str
     methods: list[str]
     """Every series' label once: its position gives its colour and dash."""
-    tasks: list[Task]
+    tasks: list[TaskView]
     runs: list[RunView]
     notes: list[str]
     student: list[float | None]
@@ -90,11 +90,11 @@ class Payload:
 def assemble(records: Sequence[Run], title: str | None) -> Payload:
     """Everything that the page shows."""
     grouping = group(records)
-    shelf = LabelShelf()
     names = _names(records)
-    runs = [_run(record, name, len(records), shelf) for record, name in zip(records, names, strict=True)]
+    labels = training_labels([record.config for record in records])
+    runs = [_run(*one, len(records)) for one in zip(records, names, labels, strict=True)]
     tasks = [
-        Task(
+        TaskView(
             task.label,
             task.own,
             headline(task, records),
@@ -104,7 +104,7 @@ def assemble(records: Sequence[Run], title: str | None) -> Payload:
         for task in grouping.tasks
     ]
     methods = list(dict.fromkeys(series.label for task in tasks for series in task.series))
-    notes = [*shelf.readings(), *_notes(records, runs)]
+    notes = [*_readings(labels), *_notes(records, runs)]
     if grouping.repeated:
         twins = ", ".join(names[index] for index in grouping.repeated)
         notes.append(f"Left out, because an earlier run has the same method, task and seed: {twins}.")
@@ -114,17 +114,17 @@ def assemble(records: Sequence[Run], title: str | None) -> Payload:
     return Payload(title or _title(tasks), made, version("bherd"), methods, tasks, runs, notes, student)
 
 
-def _method(series: Series, records: Sequence[Run]) -> Method:
+def _method(series: Series, records: Sequence[Run]) -> MethodView:
     final = _final(series, records)
     mean, half_width = thin.short(final.mean), thin.short(final.half_width)
-    return Method(series.label, series.runs, mean, half_width, final.samples)
+    return MethodView(series.label, series.runs, mean, half_width, final.samples)
 
 
-def _run(record: Run, name: str, count: int, shelf: LabelShelf) -> RunView:
+def _run(record: Run, name: str, labels: TrainingLabels | str, count: int) -> RunView:
     method = record.config.method
     everything = named_in(method).selector.keeps_everything
     points = thin.share_of(thin.CURVE_POINTS, count)
-    order, labels = record.partition(), shelf.labels(record.config)
+    order = record.partition()
     if not isinstance(labels, str) and not fits(order, labels):
         labels = "the dataset on this machine is not the one that the run was made with"
     ledger = None if everything else read_ledger(record)
@@ -150,7 +150,7 @@ def _run(record: Run, name: str, count: int, shelf: LabelShelf) -> RunView:
         herd=herd,
         fairness=fair,
         snapshots=snapshots(record, thin.SHOWN_CLIENTS, thin.share_of(thin.SNAPSHOT_STEPS, count)),
-        federation=Federation(
+        federation=FederationView(
             [len(rows) for rows in embedded],
             None if isinstance(labels, str) else holdings(embedded, labels),
             labels if isinstance(labels, str) else None,
@@ -184,7 +184,13 @@ def _names(records: Sequence[Run]) -> list[str]:
     return ["/".join(p[common:]) for p in parts]
 
 
-def _title(tasks: Sequence[Task]) -> str:
+def _readings(labels: Sequence[TrainingLabels | str]) -> list[str]:
+    """What the numbers of classes stand for, dataset by dataset, where they have other names."""
+    known = (one.reading for one in labels if isinstance(one, TrainingLabels))
+    return list(dict.fromkeys(text for text in known if text is not None))
+
+
+def _title(tasks: Sequence[TaskView]) -> str:
     if len(tasks) > 1:
         return f"{len(tasks)} tasks"
     series, dataset = tasks[0].series, tasks[0].label.partition(",")[0]

@@ -63,13 +63,13 @@ function fairnessPart(run, first) {
   const more = fair.dropped.length > 8 ? el("li", null, `… and ${fair.dropped.length - 8} more.`) : null;
   const parts = fair.clients.slice(first, first + PAGE).map((client) => labelBars(client, new Set(fair.dropped.filter((d) => d.client === client.client).map((d) => d.label))));
   const rule = `A class counts as dropped if it is kept at less than 80% of its client's usual rate, below that rate in three quarters of the rounds, and further below than chance explains over all clients and classes. A random share of the same size would raise ${significant(fair.by_chance, 2)} on average.`;
-  const judged = fair.judged < fair.clients.length ? ` ${fair.judged} of ${plural(fair.clients.length, "client")} took part in the ${fair.fewest_rounds} rounds that this needs.` : "";
-  const calm = fair.judged ? `No class is systematically dropped. ${rule}${judged}` : `Whether classes are dropped cannot be told: no client shown here took part in ${fair.fewest_rounds} rounds that were looked at.`;
+  const tested = fair.tested < fair.clients.length ? ` ${fair.tested} of ${plural(fair.clients.length, "client")} took part in the ${fair.fewest_rounds} rounds that this needs.` : "";
+  const calm = fair.tested ? `No class is systematically dropped. ${rule}${tested}` : `Whether classes are dropped cannot be told: no client shown here took part in ${fair.fewest_rounds} rounds that were looked at.`;
   return el(
     "div",
     null,
     warned.length
-      ? el("div", { class: "warning", role: "note" }, el("strong", null, "Selection drops classes: "), `${fair.dropped.length} in all. ${rule}${judged}`, el("ul", null, warned, more))
+      ? el("div", { class: "warning", role: "note" }, el("strong", null, "Selection drops classes: "), `${fair.dropped.length} in all. ${rule}${tested}`, el("ul", null, warned, more))
       : el("p", { class: "hint" }, calm),
     el("div", { class: "maps" }, parts),
   );

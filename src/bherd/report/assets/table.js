@@ -34,8 +34,8 @@ function finalCell(series) {
 
 function endedCell(series) {
   const runs = runsOf(series);
-  const fallen = runs.filter((run) => run.diverged_at !== null);
-  if (fallen.length) return [`${fallen.length} of ${runs.length}`, `round ${fallen.map((run) => run.diverged_at).join(", ")}`];
+  const diverged = runs.filter((run) => run.diverged_at !== null);
+  if (diverged.length) return [`${diverged.length} of ${runs.length}`, `round ${diverged.map((run) => run.diverged_at).join(", ")}`];
   const open = runs.filter((run) => run.status !== "complete").length;
   return ["no", open ? `${open} unfinished` : null];
 }
