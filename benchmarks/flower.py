@@ -18,7 +18,7 @@ from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects
 from flwr.supercore.task_identity import TaskIdentity
 
 from bherd.config import Config
-from bherd.federation.plan import Plan
+from bherd.federation.plan import FederationPlan
 from bherd.federation.processes import free_ports
 from bherd.federation.up import up
 from bherd.flower import codec
@@ -41,7 +41,7 @@ def local(config: Config, folder: Path) -> float:
 
 def networked(config: Config, folder: Path) -> float:
     lines: list[dict[str, dict[str, float]]] = []
-    plan = Plan(folder, config, Rules(), free_ports(1)[0])
+    plan = FederationPlan(folder, config, Rules(), free_ports(1)[0])
     up(plan, lambda _: None, lines.append, started=lambda _: None)
     return seconds_a_round(lines)
 

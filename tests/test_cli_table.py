@@ -51,13 +51,13 @@ def test_a_comparison_fits_the_terminal_with_whole_numbers(
 @pytest.mark.parametrize("terminal", [80, 120], indirect=True)
 def test_a_list_of_runs_fits_the_terminal(terminal: int, capsys: pytest.CaptureFixture[str]) -> None:
     from bherd.cli.runs import _columns
-    from bherd.report.listing import Line
+    from bherd.report.listing import ListedRun
 
     path = "runs/compare/bherd-fedavg_alpha0.5_amplified/seed-0"
-    whole = Line(
+    whole = ListedRun(
         path, "bherd-fedavg alpha=0.5 amplified", "mnist svm case2 N=5", 0, 60, 60, 0.846, 2.0, "complete"
     )
-    print_table(_columns([whole, Line(path, problem="config.toml is damaged " * 5)]), framed=False)
+    print_table(_columns([whole, ListedRun(path, problem="config.toml is damaged " * 5)]), framed=False)
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= terminal
     assert "84.60%" in printed

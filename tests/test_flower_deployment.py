@@ -19,7 +19,7 @@ from torch import Tensor
 from bherd.config import Config
 from bherd.federation import keys
 from bherd.federation import plan as plans
-from bherd.federation.plan import Plan, read_plan
+from bherd.federation.plan import FederationPlan, read_plan
 from bherd.federation.processes import Process, free_ports
 from bherd.federation.up import up
 from bherd.flower import FederationError, Rules
@@ -60,7 +60,9 @@ def directory(tmp_path: Path) -> Iterator[Path]:
     assert left == []
 
 
-def watched(plan: Plan, started: Callable[[list[Process]], None] | None = None) -> tuple[list[str], object]:
+def watched(
+    plan: FederationPlan, started: Callable[[list[Process]], None] | None = None
+) -> tuple[list[str], object]:
     said: list[str] = []
     summary = up(plan, said.append, lambda _: None, started=started or (lambda _: None))
     return said, summary
@@ -105,7 +107,7 @@ def equals_reference(directory: Path, config: Config) -> set[tuple[int, int]]:
 
 def test_tls_authentication_and_strangers(directory: Path, tmp_path: Path) -> None:
     config = tiny_config(tmp_path, name="bherd-scaffold", clients=5, rounds=3)
-    plan = Plan(directory, config, RULES, free_ports(1)[0], tls=True)
+    plan = FederationPlan(directory, config, RULES, free_ports(1)[0], tls=True)
     strangers: list[Process] = []
 
     def intrude(processes: list[Process]) -> None:
@@ -118,7 +120,7 @@ def test_tls_authentication_and_strangers(directory: Path, tmp_path: Path) -> No
         for extra in (["--auth-supernode-private-key", str(tmp_path / "stranger")], []):
             command = [*common, "--port", str(free_ports(1)[0]), *extra]
             log = tmp_path / f"stranger-{len(strangers)}.log"
-            strangers.append(Process("stranger", command, plans.environment(plan.home), log))
+            strangers.append(Process("stranger", command, plans.process_environment(plan.home), log))
             strangers[-1].start()
 
     _, summary = watched(plan, intrude)
@@ -142,7 +144,7 @@ def test_tls_authentication_and_strangers(directory: Path, tmp_path: Path) -> No
 
 def test_a_killed_supernode_is_started_again(directory: Path, tmp_path: Path) -> None:
     config = tiny_config(tmp_path, name="bherd-scaffold", rounds=5)
-    plan = Plan(directory, config, RULES, free_ports(1)[0])
+    plan = FederationPlan(directory, config, RULES, free_ports(1)[0])
 
     def kill_one(processes: list[Process]) -> None:
         later(after_round(directory, 1), lambda: os.kill(processes[2].pid, signal.SIGKILL))
@@ -159,7 +161,7 @@ def test_a_killed_supernode_is_started_again(directory: Path, tmp_path: Path) ->
 
 def test_a_killed_superlink_and_the_way_back(directory: Path, tmp_path: Path) -> None:
     config = tiny_config(tmp_path, name="bherd-scaffold", rounds=4)
-    plan = Plan(directory, config, RULES, free_ports(1)[0])
+    plan = FederationPlan(directory, config, RULES, free_ports(1)[0])
 
     def kill_link(processes: list[Process]) -> None:
         later(after_round(directory, 2), lambda: os.kill(processes[0].pid, signal.SIGKILL))

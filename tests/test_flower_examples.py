@@ -101,7 +101,7 @@ from flwr.app import Context
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 from flwr.simulation import run_simulation
-from bherd.flower.client import answer, identity, load_shard
+from bherd.flower.client import answer, identity_reply, load_shard
 from bherd.flower.server_app import run_federation
 from bherd.flower.settings import Rules
 from flower_grid import tiny_config
@@ -112,7 +112,7 @@ client, server = ClientApp(), ServerApp()
 
 @client.query()
 def who(message, context):
-    return identity(message, int(context.node_config["partition-id"]))
+    return identity_reply(message, int(context.node_config["partition-id"]))
 
 @client.train()
 def train(message, context):

@@ -17,9 +17,9 @@ from bherd.config import Config
 from bherd.errors import InputError
 from bherd.federation import keys
 from bherd.federation import plan as plans
-from bherd.federation.plan import Plan, read_plan
+from bherd.federation.plan import FederationPlan, read_plan
 from bherd.federation.processes import MARK, Process, free_ports, listens, marked, new_mark, stop_all
-from bherd.federation.up import Node
+from bherd.federation.up import SuperNode
 from bherd.flower import FederationError, Rules
 from bherd.flower.settings import flat_run_config, read_node_config, read_run_config
 
@@ -104,7 +104,7 @@ def test_keys_are_good_and_private(tmp_path: Path) -> None:
 
 def test_the_plan_is_found_again(tmp_path: Path) -> None:
     config = Config().replace(name="grab-fednova", rounds=7, clients=3)
-    plan = Plan(tmp_path / "run", config, Rules(min_clients=2), 4321, tls=True)
+    plan = FederationPlan(tmp_path / "run", config, Rules(min_clients=2), 4321, tls=True)
     plans.write_files(plan)
     key = (plan.keys / keys.SERVER_KEY).read_bytes()
     again = read_plan(tmp_path / "run", 9876)
@@ -117,11 +117,11 @@ def test_the_plan_is_found_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tls", [False, True])
 def test_every_process_stays_on_loopback(tls: bool, tmp_path: Path) -> None:
-    plan = Plan(tmp_path, Config(), Rules(), 4321, tls=tls)
+    plan = FederationPlan(tmp_path, Config(), Rules(), 4321, tls=tls)
     for command in (plans.superlink_command(plan), plans.supernode_command(plan, 0, 1234)):
         assert command[command.index("--host") + 1] == "127.0.0.1"
         assert ("--insecure" in command) is not tls
-    assert plans.environment(plan.home)["FLWR_TELEMETRY_ENABLED"] == "0"
+    assert plans.process_environment(plan.home)["FLWR_TELEMETRY_ENABLED"] == "0"
 
 
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,7 +159,7 @@ def test_nothing_is_left_running(tmp_path: Path) -> None:
 
 def test_a_dead_node_is_started_again_but_not_for_ever(tmp_path: Path) -> None:
     said: list[str] = []
-    node = Node(
+    node = SuperNode(
         Process("client 0", [sys.executable, "-c", "raise SystemExit(3)"], {}, tmp_path / "log"), said.append
     )
     now = 0.0

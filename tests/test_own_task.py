@@ -15,7 +15,7 @@ import bherd
 from bherd.cli import main
 from bherd.errors import InputError
 from bherd.report.listing import list_runs
-from bherd.report.payload import assemble
+from bherd.report.payload import make_payload
 from bherd.runs.life import resume, run
 from bherd.runs.read import read_run
 from bherd.session import prepare
@@ -100,7 +100,7 @@ def test_its_metric_is_no_percentage(folder: Path, capsys: pytest.CaptureFixture
 
 
 def test_the_report_shows_no_labels_no_winner_and_no_command(folder: Path) -> None:
-    payload = assemble([read_run(folder / f"seed-{seed}") for seed in range(2)], None)
+    payload = make_payload([read_run(folder / f"seed-{seed}") for seed in range(2)], None)
     (task,) = payload.tasks
     assert task.own
     assert len(task.series[0].runs) == 2

@@ -12,10 +12,10 @@ import bherd
 from bherd.errors import DamagedFileError, InputError
 from bherd.report import build, thin
 from bherd.report.fairness import TrainingLabels, fairness, training_labels
-from bherd.report.find import find_runs
+from bherd.report.find import runs_at
 from bherd.report.herd import read_ledger
 from bherd.report.listing import list_runs
-from bherd.report.payload import Payload, assemble
+from bherd.report.payload import Payload, make_payload
 from bherd.runs import directory as names
 from bherd.runs.life import run
 from bherd.runs.read import read_run
@@ -31,7 +31,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def payload_of(*paths: Path) -> Payload:
-    return assemble([read_run(path) for path in find_runs(paths)], None)
+    return make_payload([read_run(path) for path in runs_at(paths)], None)
 
 
 def test_curves_are_the_metrics(runs: Path) -> None:
@@ -214,12 +214,12 @@ def test_spread_keeps_both_ends(length: int, count: int) -> None:
 
 
 def test_runs_are_found_below_folders_and_never_twice(runs: Path) -> None:
-    assert len(find_runs([runs])) == 6
-    assert len(find_runs([runs, runs / "fedavg" / "seed-0"])) == 6
+    assert len(runs_at([runs])) == 6
+    assert len(runs_at([runs, runs / "fedavg" / "seed-0"])) == 6
     with pytest.raises(InputError, match="does not exist"):
-        find_runs([runs / "nowhere"])
+        runs_at([runs / "nowhere"])
     with pytest.raises(InputError, match="is a file"):
-        find_runs([runs / "fedavg" / "seed-0" / names.CONFIG])
+        runs_at([runs / "fedavg" / "seed-0" / names.CONFIG])
 
 
 def test_a_folder_without_runs_is_one_clear_error(tmp_path: Path) -> None:

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from bherd.report.command import command
-from bherd.report.find import find_runs
-from bherd.report.payload import Payload, assemble
+from bherd.report.find import runs_at
+from bherd.report.payload import Payload, make_payload
 from bherd.runs.read import read_run
 from report_runs import BASE, made_up_run
 
 
 def payload_of(*paths: Path) -> Payload:
-    return assemble([read_run(path) for path in find_runs(paths)], None)
+    return make_payload([read_run(path) for path in runs_at(paths)], None)
 
 
 def test_repeated_runs_are_noted(tmp_path: Path) -> None:

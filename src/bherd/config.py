@@ -22,8 +22,8 @@ from bherd.settings import Setting, describe_settings
 __all__ = [
     "TABLES",
     "Config",
-    "Difference",
     "MethodConfig",
+    "OtherSetting",
     "RunConfig",
     "TaskConfig",
     "TrainConfig",
@@ -127,7 +127,7 @@ def _table(name: str, values: object) -> Any:
     return TABLES[name](**values)
 
 
-class Difference(NamedTuple):
+class OtherSetting(NamedTuple):
     """A setting in which two configurations differ."""
 
     path: str
@@ -139,18 +139,18 @@ class Difference(NamedTuple):
         return f"{self.path} is {self.now!r} here and {self.before!r} there"
 
 
-def differences(before: Config, now: Config) -> list[Difference]:
+def differences(before: Config, now: Config) -> list[OtherSetting]:
     """All settings that make two configurations different runs; what decides no result is left out."""
     old, new = deciding(before), deciding(now)
     return [
-        Difference(f"{table}.{name}", old[table][name], value)
+        OtherSetting(f"{table}.{name}", old[table][name], value)
         for table, values in new.items()
         for name, value in values.items()
         if old[table][name] != value or type(old[table][name]) is not type(value)  # 1 client, 1.0: all
     ]
 
 
-def difference(before: Config, now: Config) -> Difference | None:
+def difference(before: Config, now: Config) -> OtherSetting | None:
     """The first setting that makes two configurations different runs; None: they are the same run."""
     return next(iter(differences(before, now)), None)
 

@@ -15,7 +15,7 @@ from bherd.tasks.fingerprint import fingerprint
 from bherd.tasks.task import Task
 
 PARTITION = "as given"
-DTYPES: dict[torch.dtype, Literal["float32", "float64"]] = {
+DTYPE_NAMES: dict[torch.dtype, Literal["float32", "float64"]] = {
     torch.float32: "float32",
     torch.float64: "float64",
 }
@@ -38,10 +38,10 @@ def own_config(config: Config, task: Task) -> Config:
             "clients. Give a task with one client, or choose another method."
         )
     weights = next(task.model.module.parameters())
-    if weights.dtype not in DTYPES:
+    if weights.dtype not in DTYPE_NAMES:
         raise InputError(f"the task's parameters are {_plain(weights.dtype)}; expected float32 or float64.")
     run, usual = config.run, Config().run
-    dtype, device = DTYPES[weights.dtype], str(weights.device)
+    dtype, device = DTYPE_NAMES[weights.dtype], str(weights.device)
     if run.dtype not in (usual.dtype, dtype):
         raise InputError(f"dtype is {run.dtype}, but the task's parameters are {dtype}. Leave dtype out.")
     if run.device not in (usual.device, device, weights.device.type):

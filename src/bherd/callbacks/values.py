@@ -19,12 +19,14 @@ def values(line: dict[str, Any]) -> list[Value]:
     return shown + [Value(f"seconds/{part}", float(line["seconds"][part])) for part in PARTS]
 
 
-class Setting(NamedTuple):
+class NamedSetting(NamedTuple):
     name: str
     value: object
 
 
-def settings(config: Config) -> list[Setting]:
+def settings(config: Config) -> list[NamedSetting]:
     """Every setting as table.name and its value."""
     tree = to_dict(config)
-    return [Setting(f"{table}.{name}", value) for table, rows in tree.items() for name, value in rows.items()]
+    return [
+        NamedSetting(f"{table}.{name}", value) for table, rows in tree.items() for name, value in rows.items()
+    ]

@@ -100,11 +100,11 @@ def execute(args: argparse.Namespace) -> int:
         sys.stdout.write(json.dumps({**as_json(rows, target, notes), "directory": str(out)}) + "\n")
     elif talks:
         print_comparison(rows, target, notes)
-        finish(rows, target, jobs, out)
+        write_comparison(rows, target, jobs, out)
     return 3 if any(row.diverged for row in rows) else 0
 
 
-def finish(rows: "Sequence[Row]", target: float, jobs: "Sequence[Job]", out: Path) -> None:
+def write_comparison(rows: "Sequence[Row]", target: float, jobs: "Sequence[Job]", out: Path) -> None:
     """Save the picture and the report, and say where everything is."""
     from bherd.plots import plot_comparison
     from bherd.report import build
@@ -136,7 +136,7 @@ def run_with_progress(jobs: "Sequence[Job]", processes: int, *, quiet: bool) -> 
 
 
 def _import_for_the_end() -> None:
-    """What the table and `finish` need, which takes seconds to import."""
+    """What the table and `write_comparison` need, which takes seconds to import."""
     for name in ("bherd.plots", "bherd.report.payload", "rich.table", "scipy.special"):
         importlib.import_module(name)
 

@@ -241,7 +241,7 @@ def save_picture(counts: "npt.NDArray[np.int64]", title: str, out: Path) -> None
     temporary = out.with_name(f".{out.name}.part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        draw(counts, title).savefig(temporary, format="png", dpi=150)
+        draw_counts(counts, title).savefig(temporary, format="png", dpi=150)
         temporary.replace(out)
     except OSError as error:
         with suppress(OSError):
@@ -251,7 +251,7 @@ def save_picture(counts: "npt.NDArray[np.int64]", title: str, out: Path) -> None
         ) from error
 
 
-def draw(counts: "npt.NDArray[np.int64]", title: str) -> "Figure":
+def draw_counts(counts: "npt.NDArray[np.int64]", title: str) -> "Figure":
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 

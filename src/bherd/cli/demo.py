@@ -34,7 +34,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from bherd.cli.compare import finish, print_comparison, run_with_progress
+    from bherd.cli.compare import print_comparison, run_with_progress, write_comparison
     from bherd.cli.table import print_prose
     from bherd.cli.variants import print_header
     from bherd.config import Config
@@ -49,5 +49,5 @@ def execute(args: argparse.Namespace) -> int:
     rows = collect(jobs)
     target = default_target(rows)
     print_comparison(rows, target)
-    finish(rows, target, jobs, args.out)
+    write_comparison(rows, target, jobs, args.out)
     return 0

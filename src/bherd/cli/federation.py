@@ -13,7 +13,7 @@ from bherd.cli.run import add_output_options, default_directory
 from bherd.errors import InputError
 
 if TYPE_CHECKING:
-    from bherd.federation.plan import Plan
+    from bherd.federation.plan import FederationPlan
     from bherd.flower.settings import Rules
 
 _EPILOG = """\
@@ -123,7 +123,7 @@ def _rules(args: argparse.Namespace) -> "Rules":
 
 def _up(args: argparse.Namespace) -> int:
     _need_flower()
-    from bherd.federation.plan import Plan
+    from bherd.federation.plan import FederationPlan
     from bherd.flower.settings import check_config
     from bherd.runs.new import check_new
     from bherd.session import prepare, resolve
@@ -134,7 +134,7 @@ def _up(args: argparse.Namespace) -> int:
     check_new(out)
     check_config(config)
     prepare(config)
-    plan = Plan(out, config, rules, _port(args), tls=args.tls)
+    plan = FederationPlan(out, config, rules, _port(args), tls=args.tls)
     return _keep_up(plan, args)
 
 
@@ -151,7 +151,7 @@ def _resume(args: argparse.Namespace) -> int:
     return _keep_up(plan, args)
 
 
-def _keep_up(plan: "Plan", args: argparse.Namespace) -> int:
+def _keep_up(plan: "FederationPlan", args: argparse.Namespace) -> int:
     from bherd.cli import EXIT_INTERRUPTED
     from bherd.cli.progress import reporter
     from bherd.federation.up import up
@@ -205,10 +205,10 @@ def _config(args: argparse.Namespace) -> int:
 def _register(args: argparse.Namespace) -> int:
     _need_flower()
     from bherd.cli.progress import reporter
-    from bherd.federation.operate import register
+    from bherd.federation.operate import register_nodes
 
     with reporter(0, quiet=args.quiet, as_json=args.json) as report:
-        register(args.directory.absolute(), report.message)
+        register_nodes(args.directory.absolute(), report.message)
     return 0
 
 
@@ -216,14 +216,14 @@ def _submit(args: argparse.Namespace) -> int:
     _need_flower()
     from bherd.cli import EXIT_INTERRUPTED
     from bherd.cli.progress import reporter
-    from bherd.federation.operate import read_experiment, run
+    from bherd.federation.operate import read_experiment, run_experiment
     from bherd.federation.several import RUN
 
     folder = args.directory.absolute()
     config = read_experiment(folder)
     with reporter(config.train.rounds, quiet=args.quiet, as_json=args.json) as report:
         try:
-            summary = run(folder, config, report.message, report.round)
+            summary = run_experiment(folder, config, report.message, report.round)
         except KeyboardInterrupt:
             report.close()
             sys.stderr.write("bherd: the run goes on at the server; call run.sh again to follow it\n")

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bherd.cli.run import add_output_options, add_tracking_option, follow
+from bherd.cli.run import add_output_options, add_tracking_option, work_with_progress
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
@@ -29,7 +29,7 @@ def execute(args: argparse.Namespace) -> int:
     from bherd.runs.read import read_config
 
     config = read_config(args.directory)
-    return follow(
+    return work_with_progress(
         config,
         args.directory,
         args,

@@ -68,10 +68,12 @@ def execute(args: argparse.Namespace) -> int:
     session = prepare(config)
     step = session.step()
     notes = [note for note in (session.reading, None if step is None else step.note) if note is not None]
-    return follow(session.config, out, args, lambda on_round: run(session, out, on_round), notes=notes)
+    return work_with_progress(
+        session.config, out, args, lambda on_round: run(session, out, on_round), notes=notes
+    )
 
 
-def follow(
+def work_with_progress(
     config: Config, out: Path, args: argparse.Namespace, work: Any, *, notes: Sequence[str] = ()
 ) -> int:
     """Do the work of a run with progress, say how it ended, and turn that into an exit code.

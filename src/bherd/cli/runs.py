@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bherd.cli.table import Column
-    from bherd.report.listing import Line
+    from bherd.report.listing import ListedRun
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
@@ -41,7 +41,7 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
-def _columns(lines: "list[Line]") -> "list[Column]":
+def _columns(lines: "list[ListedRun]") -> "list[Column]":
     """The listing; where the terminal is narrow, the time goes first, then what the run's name says too."""
     from bherd.cli.table import Column
 
@@ -58,7 +58,7 @@ def _columns(lines: "list[Line]") -> "list[Column]":
     ]
 
 
-def _row(line: "Line") -> tuple[str, ...]:
+def _row(line: "ListedRun") -> tuple[str, ...]:
     if line.problem is not None:
         return (_printable(line.run), "", "", "", "", "", "", f"unreadable: {_printable(line.problem)}")
     accuracy = "" if line.accuracy is None else f"{100 * line.accuracy:.2f}%"

@@ -22,7 +22,7 @@ _COMMAND_SECONDS = 120.0
 _STATUS_EVERY = 30.0
 
 
-def command(words: Sequence[str], environment: Mapping[str, str]) -> str:
+def run_command(words: Sequence[str], environment: Mapping[str, str]) -> str:
     """Run a Flower command to its end and return what it printed."""
     short = " ".join([Path(words[0]).name, *words[1:3]])
     try:
@@ -46,7 +46,7 @@ def command(words: Sequence[str], environment: Mapping[str, str]) -> str:
 def submit(app: Path, environment: Mapping[str, str]) -> str:
     """Start a run of an app and return its id."""
     words = [program("flwr"), "run", str(app), CONNECTION, "--format", "json"]
-    printed = command(words, environment)
+    printed = run_command(words, environment)
     try:
         return str(json.loads(printed[printed.find("{") :])["run-id"])
     except (ValueError, KeyError) as error:
@@ -55,7 +55,7 @@ def submit(app: Path, environment: Mapping[str, str]) -> str:
 
 def statuses(environment: Mapping[str, str]) -> dict[str, str]:
     """The status of every run that the SuperLink knows, by its id."""
-    printed = command([program("flwr"), "list", CONNECTION, "--format", "json"], environment)
+    printed = run_command([program("flwr"), "list", CONNECTION, "--format", "json"], environment)
     try:
         runs = json.loads(printed[printed.find("{") :])["runs"]
         return {str(run["run-id"]): str(run["status"]) for run in runs}

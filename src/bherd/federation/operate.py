@@ -8,8 +8,8 @@ from bherd.config import Config
 from bherd.errors import InputError
 from bherd.federation import keys
 from bherd.federation.address import check_bind, check_port, location, own_address
-from bherd.federation.follow import OnRound, command, follow, outcome_file, statuses, submit
-from bherd.federation.plan import environment, read_app, register_command, write_connection
+from bherd.federation.follow import OnRound, follow, outcome_file, run_command, statuses, submit
+from bherd.federation.plan import process_environment, read_app, register_command, write_connection
 from bherd.federation.several import RUN, SERVER_FILE
 from bherd.flower.nodes import FederationError
 from bherd.runs.directory import ENDED
@@ -20,12 +20,12 @@ from bherd.toml import parse_toml
 Say = Callable[[str], None]
 
 
-def register(folder: Path, say: Say) -> None:
+def register_nodes(folder: Path, say: Say) -> None:
     """Let in the clients whose public keys are in the server's folder; those that were let in stay so."""
     variables = _connect(folder)
     for public in sorted((folder / "keys").glob(f"{keys.node_key(0)[:-1]}*.pub"), key=_number):
         try:
-            command(register_command(public), variables)
+            run_command(register_command(public), variables)
             say(f"{public.stem} is let in")
         except FederationError as error:
             if "already in use" not in str(error):
@@ -33,7 +33,7 @@ def register(folder: Path, say: Say) -> None:
             say(f"{public.stem} was let in before")
 
 
-def run(folder: Path, config: Config, say: Say, on_round: OnRound) -> dict[str, Any]:
+def run_experiment(folder: Path, config: Config, say: Say, on_round: OnRound) -> dict[str, Any]:
     """Run the experiment of a server's folder, or go on with it, and return its summary.
 
     Args:
@@ -82,7 +82,7 @@ def _connect(folder: Path) -> dict[str, str]:
     host, port = own_address(check_bind(str(tables["bind"]))), check_port(int(tables["port"]))
     home = folder / "flower"
     write_connection(home, location(host, port), folder / "keys" / keys.CA_CERTIFICATE)
-    return environment(home)
+    return process_environment(home)
 
 
 def _number(public: Path) -> int:

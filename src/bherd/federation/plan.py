@@ -26,7 +26,7 @@ ENVIRONMENT = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class FederationPlan:
     """A federation on one machine: where its files are and on which port its server listens."""
 
     directory: Path
@@ -79,7 +79,7 @@ def program(name: str) -> str:
     return str(Path(sys.executable).with_name(name))
 
 
-def superlink_command(plan: Plan) -> list[str]:
+def superlink_command(plan: FederationPlan) -> list[str]:
     command = [program("flower-superlink"), "--host", HOST, "--port", str(plan.port)]
     if not plan.tls:
         return [*command, "--insecure"]
@@ -95,7 +95,7 @@ def superlink_command(plan: Plan) -> list[str]:
     ]
 
 
-def supernode_command(plan: Plan, client: int, port: int) -> list[str]:
+def supernode_command(plan: FederationPlan, client: int, port: int) -> list[str]:
     """The command of one SuperNode; `port` is that of its own loopback interface."""
     command = [
         program("flower-supernode"),
@@ -129,7 +129,7 @@ def register_command(public: Path) -> list[str]:
     return [program("flwr"), "supernode", "register", str(public), CONNECTION]
 
 
-def environment(home: Path) -> dict[str, str]:
+def process_environment(home: Path) -> dict[str, str]:
     """What every process of the federation needs in its environment; `home` is Flower's own folder.
 
     Flower starts its helpers by their bare names, so this Python's programs come first on the path.
@@ -138,7 +138,7 @@ def environment(home: Path) -> dict[str, str]:
     return {**ENVIRONMENT, "FLWR_HOME": str(home), "PATH": path}
 
 
-def write_files(plan: Plan) -> None:
+def write_files(plan: FederationPlan) -> None:
     """Write the Flower app, the connection to the server and, with TLS, the keys that are missing."""
     for folder in (plan.folder, plan.app, plan.home, plan.logs):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -203,11 +203,11 @@ def read_app(folder: Path) -> tuple[Config, Rules]:
     return read_run_config(flat)
 
 
-def read_plan(directory: Path, port: int) -> Plan:
+def read_plan(directory: Path, port: int) -> FederationPlan:
     """The plan of a federation that was up before, to run on another port."""
     app = directory / "federation" / "app"
     if not (app / "pyproject.toml").is_file():
         raise InputError(f"{directory} is not the run directory of a federation: it has no federation/app")
     config, rules = read_app(app)
     tls = (directory / "federation" / "keys" / keys.SERVER_KEY).exists()
-    return Plan(directory, config, replace(rules, out=""), port, tls=tls)
+    return FederationPlan(directory, config, replace(rules, out=""), port, tls=tls)

@@ -36,7 +36,7 @@ CDPATH= cd -- "$(dirname -- "$0")"
 
 
 @dataclass(frozen=True)
-class Server:
+class ServerAddress:
     """Where a server is found and where it listens."""
 
     host: str
@@ -49,14 +49,14 @@ class Server:
         return location(self.host, self.port)
 
 
-def server_at(host: str, port: int, bind: str | None = None) -> Server:
+def server_at(host: str, port: int, bind: str | None = None) -> ServerAddress:
     """A server under this name or address; it listens on all addresses unless `bind` names one."""
     name = check_reachable(host)
     everywhere = "::" if is_v6(name) else "0.0.0.0"
-    return Server(name, check_port(port), everywhere if bind is None else check_bind(bind))
+    return ServerAddress(name, check_port(port), everywhere if bind is None else check_bind(bind))
 
 
-def write_folders(out: Path, config: Config, rules: Rules, server: Server) -> None:
+def write_folders(out: Path, config: Config, rules: Rules, server: ServerAddress) -> None:
     """Write OUT/server and OUT/client-0, client-1 and so on, with TLS and keys."""
     if out.exists() and any(out.iterdir()):
         raise InputError(f"{out} is not empty; choose another --out")
@@ -69,7 +69,7 @@ def write_folders(out: Path, config: Config, rules: Rules, server: Server) -> No
         _write_client(out / f"client-{client}", folder, client, clients, server)
 
 
-def _write_server(folder: Path, config: Config, rules: Rules, server: Server) -> None:
+def _write_server(folder: Path, config: Config, rules: Rules, server: ServerAddress) -> None:
     write_app(folder / "app", config, replace(rules, out=RUN))
     content = {"bind": server.bind, "port": server.port}
     (folder / SERVER_FILE).write_text(tomli_w.dumps(content), encoding="utf-8")
@@ -94,7 +94,9 @@ def _write_server(folder: Path, config: Config, rules: Rules, server: Server) ->
     )
 
 
-def _write_client(folder: Path, server_folder: Path, client: int, clients: int, server: Server) -> None:
+def _write_client(
+    folder: Path, server_folder: Path, client: int, clients: int, server: ServerAddress
+) -> None:
     folder.mkdir(mode=0o700)
     shutil.copy2(server_folder / "keys" / keys.CA_CERTIFICATE, folder / keys.CA_CERTIFICATE)
     (server_folder / "keys" / keys.node_key(client)).rename(folder / "key")

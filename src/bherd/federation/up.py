@@ -9,8 +9,8 @@ from types import FrameType
 from typing import Any
 
 from bherd.federation import plan as plans
-from bherd.federation.follow import OnRound, command, follow, outcome_file, submit
-from bherd.federation.plan import Plan
+from bherd.federation.follow import OnRound, follow, outcome_file, run_command, submit
+from bherd.federation.plan import FederationPlan
 from bherd.federation.processes import MARK, Process, free_ports, listens, new_mark, stop_all
 from bherd.flower.nodes import FederationError
 from bherd.flower.store import STATE_VARIABLE
@@ -21,7 +21,7 @@ _LINK_SECONDS = 90.0
 _RESTARTS = 8
 
 
-class Node:
+class SuperNode:
     """A SuperNode that is started again when it dies, after ever longer pauses."""
 
     def __init__(self, process: Process, say: Say) -> None:
@@ -50,7 +50,7 @@ class Node:
 
 
 def up(
-    plan: Plan, say: Say, on_round: OnRound, *, started: Callable[[list[Process]], None]
+    plan: FederationPlan, say: Say, on_round: OnRound, *, started: Callable[[list[Process]], None]
 ) -> dict[str, Any]:
     """Start every process, run the experiment, and return its summary; nothing is left running.
 
@@ -59,7 +59,7 @@ def up(
     plans.write_files(plan)
     outcome_file(plan.directory).unlink(missing_ok=True)
     mark = new_mark()
-    environment = {**plans.environment(plan.home), STATE_VARIABLE: str(plan.states), MARK: mark}
+    environment = {**plans.process_environment(plan.home), STATE_VARIABLE: str(plan.states), MARK: mark}
     processes: list[Process] = []
     with _stopped_by_signals():
         try:
@@ -72,7 +72,7 @@ def up(
             say(f"SuperLink on {plan.address}, process {link.pid}{', TLS' if plan.tls else ''}")
             if plan.tls:
                 for client in range(plan.clients):
-                    command(plans.register_command(plan.public_key(client)), environment)
+                    run_command(plans.register_command(plan.public_key(client)), environment)
             nodes = []
             for client, port in enumerate(free_ports(plan.clients)):
                 words = plans.supernode_command(plan, client, port)
@@ -81,7 +81,7 @@ def up(
                 processes.append(process)
                 process.start()
                 say(f"client {client}: SuperNode, process {process.pid}")
-                nodes.append(Node(process, say))
+                nodes.append(SuperNode(process, say))
             run_id = submit(plan.app, environment)
             say(f"run {run_id} is submitted")
             started(processes)
@@ -98,7 +98,7 @@ def up(
             stop_all(processes, mark)
 
 
-def _look(plan: Plan, link: Process, nodes: Sequence[Node]) -> None:
+def _look(plan: FederationPlan, link: Process, nodes: Sequence[SuperNode]) -> None:
     """Notice a dead SuperLink, and start dead nodes again."""
     if link.exit_code is not None:
         raise FederationError(

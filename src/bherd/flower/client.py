@@ -139,7 +139,7 @@ def _weights(shard: Shard, instruction: Instruction, outcome: Outcome, asked: Re
     return codec.encode_weights(outcome, model)
 
 
-def identity(message: Message, client: int) -> Message:
+def identity_reply(message: Message, client: int) -> Message:
     """The reply to the question which client this node runs."""
     return Message(RecordDict({codec.NOTE: ConfigRecord({"client": client})}), reply_to=message)
 

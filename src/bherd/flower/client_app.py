@@ -3,7 +3,7 @@
 from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
-from bherd.flower.client import answer, client_config, identity, load_shard
+from bherd.flower.client import answer, client_config, identity_reply, load_shard
 from bherd.flower.settings import read_node_config, read_run_config
 from bherd.flower.store import default_folder
 
@@ -13,7 +13,7 @@ app = ClientApp()
 @app.query()
 def who(message: Message, context: Context) -> Message:
     """Say which client this node runs."""
-    return identity(message, read_node_config(context.node_config).client)
+    return identity_reply(message, read_node_config(context.node_config).client)
 
 
 @app.train()

@@ -102,7 +102,7 @@ def flat_run_config(config: Config, rules: Rules) -> dict[str, str | int | float
 
 
 @dataclass(frozen=True)
-class Node:
+class NodeSettings:
     """What a SuperNode is told by its --node-config."""
 
     client: int
@@ -115,7 +115,7 @@ class Node:
     """data-dir: where this machine has the dataset."""
 
 
-def read_node_config(values: Mapping[str, Any]) -> Node:
+def read_node_config(values: Mapping[str, Any]) -> NodeSettings:
     """The settings of this node."""
     client, clients = values.get("partition-id"), values.get("num-partitions")
     if not isinstance(client, int) or client < 0:
@@ -126,7 +126,7 @@ def read_node_config(values: Mapping[str, Any]) -> Node:
     if clients is not None and (not isinstance(clients, int) or client >= clients):
         raise InputError(f"this node is partition {client} of {clients!r}: it must be from 0 to one less")
     folder, data = values.get("state-dir"), values.get("data-dir")
-    return Node(client, clients, Path(str(folder)) if folder else None, str(data) if data else None)
+    return NodeSettings(client, clients, Path(str(folder)) if folder else None, str(data) if data else None)
 
 
 class OtherSettingsError(InputError):

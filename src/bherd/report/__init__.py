@@ -13,11 +13,11 @@ __all__ = ["build"]
 
 def build(paths: Sequence[Path], output: Path, title: str | None = None) -> Path:
     """Write the report of every run found under `paths` into `output`, and return where it is."""
-    from bherd.report.find import find_runs
-    from bherd.report.page import write_page
-    from bherd.report.payload import assemble
+    from bherd.report.find import runs_at
+    from bherd.report.page import write_report
+    from bherd.report.payload import make_payload
     from bherd.runs.read import read_run
 
-    directories = find_runs(paths)
+    directories = runs_at(paths)
     runs = [read_run(directory) for directory in directories]
-    return write_page(assemble(runs, title), output)
+    return write_report(make_payload(runs, title), output)

@@ -7,7 +7,7 @@ from bherd.errors import InputError
 from bherd.runs import directory as run_directory
 
 
-def find_runs(paths: Sequence[Path]) -> list[Path]:
+def runs_at(paths: Sequence[Path]) -> list[Path]:
     """Every run directory at or below the paths, in order, none twice; none at all is an error."""
     found: dict[Path, Path] = {}
     for path in paths:

@@ -10,7 +10,7 @@ from bherd.report.find import runs_below
 from bherd.runs.read import read_run
 
 
-class Line(NamedTuple):
+class ListedRun(NamedTuple):
     """One run in a list; a run that cannot be read has a problem and nothing else."""
 
     run: str
@@ -27,18 +27,18 @@ class Line(NamedTuple):
     """Whether `accuracy` is the metric of a task from Python, and no share."""
 
 
-def list_runs(directory: Path) -> list[Line]:
+def list_runs(directory: Path) -> list[ListedRun]:
     """Every run at or below a folder, sorted by name. One damaged run does not hide the others."""
     return [_line(path) for path in runs_below(directory)]
 
 
-def _line(path: Path) -> Line:
+def _line(path: Path) -> ListedRun:
     try:
         run = read_run(path)
     except InputError as error:
-        return Line(str(path), problem=str(error))
+        return ListedRun(str(path), problem=str(error))
     task = run.config.task
-    return Line(
+    return ListedRun(
         str(path),
         method_label(run.config),
         f"{task.dataset} {task.model} {task.partition} N={task.clients}",

@@ -40,7 +40,7 @@ SCRIPTS = (
 )
 
 
-def write_page(payload: Payload, output: Path) -> Path:
+def write_report(payload: Payload, output: Path) -> Path:
     """Write the report; the folder is made if it is missing."""
     content = page(payload).encode("utf-8")
     try:

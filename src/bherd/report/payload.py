@@ -13,7 +13,7 @@ from bherd.report.fairness import Fairness, TrainingLabels, fairness, fits, hold
 from bherd.report.grouping import Series, TaskGroup, group
 from bherd.report.headline import headline
 from bherd.report.herd import Distance, Herd, distances, heat_maps, read_ledger
-from bherd.report.records import Curve, curve_of, seconds_of
+from bherd.report.records import CurveView, curve_of, seconds_of
 from bherd.report.rounds_inside import Snapshots, snapshots
 from bherd.runs.read import Run
 from bherd.statistics import Interval, common_target, interval, quantile
@@ -39,7 +39,7 @@ class RunView:
     seconds: float | None
     peak_memory_bytes: int | None
     split: Seconds
-    curve: Curve
+    curve: CurveView
     distance: Distance
     keeps_everything: bool
     herd: Herd | None
@@ -87,7 +87,7 @@ class Payload:
     """Student's quantile of the 95% interval of a mean over n seeds, by n; none for fewer than two."""
 
 
-def assemble(records: Sequence[Run], title: str | None) -> Payload:
+def make_payload(records: Sequence[Run], title: str | None) -> Payload:
     """Everything that the page shows."""
     grouping = group(records)
     names = _names(records)
@@ -162,7 +162,7 @@ def _run(record: Run, name: str, labels: TrainingLabels | str, count: int) -> Ru
     )
 
 
-def _thinned(curve: Curve, points: int) -> Curve:
+def _thinned(curve: CurveView, points: int) -> CurveView:
     chosen = thin.spread(len(curve.round), points).tolist()
     return replace(
         curve,

@@ -12,7 +12,7 @@ from bherd.runs.read import Run
 
 
 @dataclass(frozen=True)
-class Curve:
+class CurveView:
     """What was measured at the evaluated rounds."""
 
     round: list[int] = field(default_factory=list)
@@ -25,10 +25,10 @@ class Curve:
     """Bytes that all clients together had sent by then."""
 
 
-def curve_of(run: Run) -> Curve:
+def curve_of(run: Run) -> CurveView:
     """The evaluated rounds of a run, column by column."""
     points = run.points
-    return Curve(
+    return CurveView(
         [point.line.round for point in points],
         [point.line.train_loss for point in points],
         [point.line.test_loss for point in points],
