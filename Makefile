@@ -50,7 +50,7 @@ test-lowest:  ## The quick tests with the oldest releases of the dependencies th
 	$(PYTHON) -m venv .venv-lowest
 	$(LOWEST) -m pip install --disable-pip-version-check --quiet -c constraints-lowest.txt -e '.[tensorboard,mlflow,wandb]' \
 		pytest pytest-xdist hypothesis psutil pandas duckdb
-	$(LOWEST) -m pytest -n $(WORKERS) -m "not ($(MARKED))" --ignore-glob='tests/test_flower*'
+	$(LOWEST) -m pytest -n $(WORKERS) -m "not ($(MARKED))" --ignore=tests/flower --ignore=tests/federation
 
 # Debian's and Ubuntu's package; elsewhere, any chromium on the PATH will do.
 browser:  ## Chromium for the tests of the report, if it is missing

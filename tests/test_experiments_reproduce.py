@@ -18,7 +18,7 @@ from bherd.experiments.reproduce import Options, reproduce
 from bherd.experiments.results import read_results
 from bherd.experiments.scales import make_scale
 from bherd.experiments.tables import TheoremRow
-from small_runs import read_lines
+from tests.small_runs import read_lines
 
 SMALL = Options(figures=("4a", "4e"), scale="smoke", seeds=2, jobs=1, problems=("svm-mnist",))
 

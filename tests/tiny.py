@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bherd.config import Config
 from bherd.corrections import control_variates, no_correction
 from bherd.engines import ReferenceEngine, SimulateEngine
 from bherd.loop.engine import Engine
@@ -43,6 +45,26 @@ def tiny_dataset(
     x_train, y_train = half(train)
     x_test, y_test = half(test)
     return Dataset("tiny", x_train, y_train, x_test, y_test, CLASSES)
+
+
+def tiny_config(folder: Path, **changes: object) -> Config:
+    """A federation of three unequal clients on a file of small images."""
+    path = folder / "tiny.npz"
+    if not path.exists():
+        data = tiny_dataset(train=120)
+        np.savez(path, x_train=data.x_train, y_train=data.y_train, x_test=data.x_test, y_test=data.y_test)
+    settings: dict[str, object] = {
+        "dataset": str(path),
+        "model": "svm",
+        "partition": "quantity:1.0",
+        "clients": 3,
+        "rounds": 1,
+        "batch_size": 10,
+        "lr": 0.05,
+        "dtype": "float64",
+        "workers": 1,
+    }
+    return Config().replace(**{**settings, **changes})
 
 
 def tiny_task(

@@ -12,8 +12,8 @@ import bherd.loop.client
 from bherd.loop.snapshots import Snapshot, take
 from bherd.report import build
 from bherd.runs.life import run
-from browser.pages import Open, Opened, Reported
-from report_runs import BASE, comparison
+from tests.browser.pages import Open, Opened, Reported
+from tests.report_runs import BASE, comparison
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

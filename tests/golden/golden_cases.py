@@ -1,6 +1,6 @@
 """The golden values: what every method of the catalogue gave when they were written down.
 
-`python tests/golden/golden_cases.py` writes `values.json` anew from the code at hand. Do that only where a
+`python -m tests.golden.golden_cases` writes `values.json` anew from the code at hand. Do that only where a
 result changes on purpose, and say so in the commit. The file also names the machine: on the same processor
 and the same versions of torch and numpy results are equal to the last bit, elsewhere sums may round
 differently.
@@ -22,7 +22,7 @@ from bherd.names import METHOD_NAMES
 from bherd.runs import directory as names
 from bherd.runs.life import resume, run
 from bherd.runs.read import read_run
-from small_runs import read_lines
+from tests.small_runs import read_lines
 
 VALUES = Path(__file__).with_name("values.json")
 ENGINES = ("reference", "simulate")

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golden_cases import VALUES, Case, cases, machine, result_of, write_data
+
+from tests.golden.golden_cases import VALUES, Case, cases, machine, result_of, write_data
 
 ELSEWHERE = 1e-9
 """On another processor, or with other versions of torch or numpy, sums may round differently."""

@@ -1,0 +1,107 @@
+"""The other selectors, the share alpha, and the contract of every selector."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bherd.errors import InputError
+from bherd.method import Report, Selector
+from bherd.selectors import everything, grab, herding, kept_count, random_share, reversed_herding
+from bherd.selectors.herding import herding_order
+from bherd.selectors.scaling import in_range
+from bherd.streams import stream
+from tests.tiny import selectors
+
+BAD_SHARES = [0.0, -0.0, -0.5, 1.0000001, 1.5, float("nan"), float("inf"), float("-inf")]
+every_selector = pytest.mark.parametrize("selector", selectors(), ids=lambda s: str(s.name))
+
+
+@every_selector
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (2, 3), (7, 1), (12, 6)])
+def test_every_selector_keeps_at_least_one_and_none_twice(selector: Selector, shape: tuple[int, int]) -> None:
+    trace = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+    kept = selector.select(trace, stream(0, "select", 1, 2))
+    assert kept.dtype == np.int64
+    assert 1 <= len(kept) <= shape[0]
+    assert len(set(kept.tolist())) == len(kept)
+    assert set(kept.tolist()) <= set(range(shape[0]))
+
+
+@every_selector
+def test_the_same_stream_gives_the_same_choice(selector: Selector) -> None:
+    trace = torch.randn((30, 4), generator=torch.Generator().manual_seed(1))
+    one, two = (selector.select(trace, stream(0, "select", 1, 2)) for _ in range(2))
+    assert np.array_equal(one, two)
+
+
+def test_everything_keeps_all_in_order() -> None:
+    assert everything().select(torch.zeros(5, 2), stream(0, "select")).tolist() == [0, 1, 2, 3, 4]
+    assert everything().keeps_everything
+
+
+def test_random_share_draws_from_the_given_stream_only() -> None:
+    trace = torch.zeros(40, 1)
+    draws = [random_share(0.25).select(trace, stream(0, "select", r)).tolist() for r in range(5)]
+    assert all(len(draw) == 10 for draw in draws)
+    assert len({tuple(draw) for draw in draws}) == 5
+    other = random_share(0.25).select(torch.ones(40, 9), stream(0, "select", 3))
+    assert other.tolist() == draws[3]  # the gradients have no say
+
+
+def test_random_share_is_uniform() -> None:
+    """2,000 draws of 3 out of 6: each step 1,000 times, give or take 5 standard deviations (112)."""
+    draw = stream(0, "select")
+    counts = np.zeros(6)
+    for _ in range(2000):
+        counts[random_share(0.5).select(torch.zeros(6, 1), draw)] += 1
+    assert counts.sum() == 6000
+    assert np.abs(counts - 1000).max() < 112
+
+
+def test_random_shares_are_nested_too() -> None:
+    trace = torch.zeros(20, 1)
+    whole = random_share(1.0).select(trace, stream(4, "select")).tolist()
+    assert random_share(0.3).select(trace, stream(4, "select")).tolist() == whole[:6]
+
+
+def test_reversed_herding_is_the_tail_of_the_order() -> None:
+    trace = torch.randn((10, 3), generator=torch.Generator().manual_seed(2))
+    order = herding_order(trace, 10).tolist()
+    assert reversed_herding(0.3).select(trace, stream(0, "select")).tolist() == order[:-4:-1]
+
+
+@pytest.mark.parametrize("alpha", BAD_SHARES)
+@pytest.mark.parametrize("make", [herding, random_share, reversed_herding])
+def test_a_share_outside_its_range_is_refused(make: object, alpha: float) -> None:
+    assert callable(make)
+    with pytest.raises(InputError, match=r"alpha is .*\(0, 1\]"):
+        make(alpha)
+
+
+@given(hundredths=st.integers(1, 100), steps=st.integers(1, 1000))
+def test_the_kept_count_is_that_of_whole_number_arithmetic(hundredths: int, steps: int) -> None:
+    """floor(h/100 tau + 1/2) = (2 h tau + 100) // 200, with no float in sight."""
+    assert kept_count(hundredths / 100, steps) == max(1, (2 * hundredths * steps + 100) // 200)
+
+
+def test_gain_of_each_selector() -> None:
+    """Weights 1 and 3, kept 1 of 4 and 3 of 4: the measured share is 1/4 1/4 + 3/4 3/4 = 5/8."""
+    reports = [Report(0, 1, 4, 1, torch.zeros(1)), Report(1, 3, 4, 3, torch.zeros(1))]
+    assert everything().gain(reports, epochs=2.0) == (1.0, 1.0)
+    assert herding(0.3).gain(reports, epochs=2.0) == (2.0, 0.3)
+    assert random_share(0.3).gain(reports, epochs=2.0) == (2.0, 0.3)
+    assert grab().gain(reports, epochs=2.0) == (1.0, 0.625)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("value", [1e38, 1e30, 1e-30, 1e-38])
+def test_rescaling_is_by_a_power_of_two(dtype: torch.dtype, value: float) -> None:
+    trace = torch.tensor([[value, value / 3], [0.0, -value]], dtype=dtype)
+    scaled = in_range(trace)
+    ratio = scaled[trace != 0].double() / trace[trace != 0].double()
+    assert len(set(ratio.tolist())) == 1
+    assert np.frexp(ratio[0].item())[0] == 0.5
+    assert torch.isfinite(scaled.square().sum())
+    assert float(scaled.square().max()) > 0
