@@ -8,10 +8,10 @@ STAMP  := $(VENV)/.setup-done
 MARKED   := slow or network or browser or deployment
 WORKERS  ?= 2
 # The folders that exist: benchmarks and examples are checked as soon as they are there.
-CHECKED  := $(wildcard src tests benchmarks examples)
+CHECKED  := $(wildcard src paper tests benchmarks examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-lowest browser lint format bench bench-peers clean
+.PHONY: help setup demo paper test test-slow test-lowest browser lint format bench bench-peers clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ $(STAMP): $(READY)
 
 demo: $(READY)  ## Compare FedAvg, BHerd and the controls on real digits, in about a minute
 	$(BIN)/bherd demo
+
+paper: $(READY)  ## Every figure of the paper, tiny, in minutes; ARGS="3a --scale quick" for others
+	$(BIN)/python -m paper $(ARGS)
 
 test: lint  ## Lint, types, and every test that needs neither long time nor network
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not ($(MARKED))"
@@ -77,4 +80,4 @@ bench-peers: setup  ## Measure other simulators beside ours, half an hour
 
 clean:  ## Remove caches and build products (keeps .venv and runs)
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
+	find src paper tests -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""How much faster `bherd compare` and `bherd reproduce` are with two jobs on two cores than with one."""
+"""How much faster `bherd compare` and `python -m paper` are with two jobs on two cores than with one."""
 
 import subprocess
 import sys
@@ -11,12 +11,13 @@ from benchmarks.tables import Table, Target, timing_table
 
 NOTE = (
     "Whole commands, from their start to their last file: `bherd compare` of four methods with three "
-    "seeds, 500 rounds each, and `bherd reproduce 4e --scale paper --seeds 1 --problems svm-mnist`, on the "
+    "seeds, 500 rounds each, and `python -m paper 4e --scale paper --seeds 1 --problems svm-mnist`, on the "
     "SVM and all of MNIST; every run on one core. Minima and medians over {turns} turns, interleaved. Twice "
     "0.85 times faster is a ratio of 0.59. Starting processes and drawing at the end take some seconds "
     "whatever the number of jobs, so that much shorter commands gain less."
 )
 COMPARE = (
+    "bherd",
     "compare",
     "fedavg",
     "bherd-fedavg",
@@ -27,7 +28,7 @@ COMPARE = (
     "--rounds",
     "500",
 )
-REPRODUCE = ("reproduce", "4e", "--scale", "paper", "--seeds", "1", "--problems", "svm-mnist")
+REPRODUCE = ("paper", "4e", "--scale", "paper", "--seeds", "1", "--problems", "svm-mnist")
 
 
 def run(turns: int = 3) -> list[Table]:
@@ -57,7 +58,7 @@ def _reproduce(jobs: int) -> Callable[[], None]:
 def _command(arguments: Callable[[Path], tuple[str, ...]]) -> Callable[[], None]:
     def work() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            command = [sys.executable, "-m", "bherd", *arguments(Path(folder))]
+            command = [sys.executable, "-m", *arguments(Path(folder))]
             subprocess.run(command, check=True, capture_output=True)
 
     return work

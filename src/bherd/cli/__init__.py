@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from bherd.errors import BherdError
 
-COMMANDS = ("run", "compare", "resume", "list", "data", "demo", "reproduce", "report", "runs", "federation")
+COMMANDS = ("run", "compare", "resume", "list", "data", "demo", "report", "runs", "federation")
 """Each is a module of this package with `add_parser(subparsers)`, in the order that help shows them."""
 
 EXIT_DONE, EXIT_BAD_INPUT, EXIT_DIVERGED, EXIT_INTERRUPTED = 0, 2, 3, 130
