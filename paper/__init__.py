@@ -1,5 +1,6 @@
 """The paper's experiments, each one a name of `python -m paper`, with the controls that the paper lacks.
 
-One small file a figure: its grid and its plot. `grid` says what a run is, `runner` runs them, `collect`
-turns runs into tables, the figures and the verdict are made from the tables alone.
+A figure's file has its grid and its plot; figures of one form share a file. `grid` says what a run is,
+`reproduce` has the runs done, `collect` turns runs into tables, and the figures and the verdict are made from
+the tables alone.
 """

@@ -1,40 +1,26 @@
 """Every experiment by its name, in the order in which `all` runs them: what matters most first."""
 
 from bherd.errors import InputError
-from bherd.names import did_you_mean
-from paper import (
-    eta,
-    figure_2a,
-    figure_2b,
-    figure_3a,
-    figure_3b,
-    figure_3c,
-    figure_3d,
-    figure_4a,
-    figure_4b,
-    figure_4c,
-    figure_4d,
-    figure_4e,
-    figure_step,
-    rates,
-)
+from paper import eta, figure_2a, figure_2b, figure_3, figure_4d, figure_4e, figure_step, rates
 from paper.experiment import Experiment
 from paper.grid import Curve, unique
+from paper.heat import heat_experiment
 from paper.scales import Scale, WorkloadName
+from paper.sweep import sweep_experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     figure_step.EXPERIMENT,
     figure_2a.EXPERIMENT,
     figure_2b.EXPERIMENT,
-    figure_3a.EXPERIMENT,
-    figure_4a.EXPERIMENT,
-    figure_4b.EXPERIMENT,
-    figure_4c.EXPERIMENT,
+    sweep_experiment(figure_3.ALPHA),
+    heat_experiment("4a", "case1"),
+    heat_experiment("4b", "case2"),
+    heat_experiment("4c", "case3"),
     figure_4d.EXPERIMENT,
     figure_4e.EXPERIMENT,
-    figure_3b.EXPERIMENT,
-    figure_3d.EXPERIMENT,
-    figure_3c.EXPERIMENT,
+    sweep_experiment(figure_3.EPOCHS),
+    sweep_experiment(figure_3.CLIENTS),
+    sweep_experiment(figure_3.BATCH_SIZE),
     eta.EXPERIMENT,
     rates.EXPERIMENT,
 )
@@ -45,7 +31,7 @@ def choose(names: list[str]) -> list[Experiment]:
     known = {experiment.name: experiment for experiment in EXPERIMENTS}
     for name in names:
         if name not in (*known, "all"):
-            raise InputError(f"there is no figure {name!r}{did_you_mean(name, [*known, 'all'])}")
+            raise InputError(f"there is no figure {name!r}; known are {', '.join(known)}, all")
     return [e for e in EXPERIMENTS if not names or "all" in names or e.name in names]
 
 

@@ -7,7 +7,7 @@ and a random share, with the amplified step and BHerd's order. A trend that they
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from paper import figure_3a, figure_3b, figure_3c, figure_3d, figure_4e
+from paper import figure_3, figure_4e
 from paper.bounds import Part, equal, faster, larger
 from paper.claims import CASE_NAMES, TWICE, by_case, finding, make_claim, rougher
 from paper.grid import CASES, Beside, Case, Curve, Step, beside, make_curve
@@ -78,7 +78,9 @@ def alpha_one(results: Results) -> Claim:
     svm = results.scale.svm
 
     def measure(step: Step) -> Finding:
-        pairs = [(figure_3a.bherd(svm, case, step, 1.0), make_curve(svm, case, "fedavg")) for case in CASES]
+        pairs = [
+            (figure_3.ALPHA.bherd(svm, case, step, 1.0), make_curve(svm, case, "fedavg")) for case in CASES
+        ]
         return by_case(results, pairs, equal)
 
     return make_claim(results, "α = 1 equals FedAvg", EQUAL, "3a-loss", measure)
@@ -91,7 +93,7 @@ def alpha_faster(results: Results) -> Claim:
         "α from 1 down to 0.3: ever faster",
         EVER_FASTER.format(steps="α (1, 0.7, 0.5, 0.3)"),
         "3a-loss",
-        figure_3a.bherd,
+        figure_3.ALPHA.bherd,
         lambda at: chain(results, at, (1.0, 0.7, 0.5, 0.3)),
     )
 
@@ -104,7 +106,7 @@ def alpha_fails(results: Results) -> Claim:
         f"In every case the mean loss of the last tenth is more than {SETTLED:g} times the lowest loss that "
         "the run had; the ratio of the two is printed. A run that diverged counts as larger than any ratio.",
         "3a-smallest",
-        figure_3a.bherd,
+        figure_3.ALPHA.bherd,
         lambda at: failing(results, at, 0.1),
     )
 
@@ -116,7 +118,7 @@ def epochs_faster(results: Results) -> Claim:
         "E from 0.1 up to 2: ever faster",
         EVER_FASTER.format(steps="E (0.1, 0.5, 1, 1.5, 2)"),
         "3b-loss",
-        figure_3b.bherd,
+        figure_3.EPOCHS.bherd,
         lambda at: chain(results, at, (0.1, 0.5, 1.0, 1.5, 2.0)),
     )
 
@@ -128,7 +130,7 @@ def epochs_oscillate(results: Results) -> Claim:
         "E = 2 oscillates more than E = 1",
         f"In every case: {TWICE[0].lower()}{TWICE[1:]}",
         "3b-loss",
-        figure_3b.bherd,
+        figure_3.EPOCHS.bherd,
         lambda at: finding(
             [rougher(results, at(case, 2.0), at(case, 1.0), 2.0, CASE_NAMES[case]) for case in CASES]
         ),
@@ -143,7 +145,7 @@ def best_batch(results: Results) -> Claim:
         "In every case every step of B from the smallest to the best makes the area smaller by more than 1%, "
         "and every step beyond makes it larger by as much.",
         "3c-loss",
-        figure_3c.bherd,
+        figure_3.BATCH_SIZE.bherd,
         lambda at: chain(results, at, results.scale.svm.batch_sizes, (10, 10, 50)),
     )
 
@@ -172,7 +174,7 @@ def few_clients(results: Results) -> Claim:
         "N = 1 is fastest, then N = 5",
         rule + "10, 15 and 20, each by more than 1%.",
         "3d-loss",
-        figure_3d.bherd,
+        figure_3.CLIENTS.bherd,
         measure,
     )
 

@@ -1,12 +1,13 @@
 """Figures 4a-4c share a form: a map of the kept steps for each of the five clients, at both steps."""
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bherd.statistics import Floats
-from paper.experiment import Drawing
+from paper.experiment import Drawing, Experiment
 from paper.grid import STEPS, Case, Curve, make_curve
 from paper.panels import finish, sheet
 from paper.results import Heat, Results
@@ -26,7 +27,13 @@ CAPTION = (
 )
 
 
-def heat_curves(scale: Scale, case: Case) -> list[Curve]:
+def heat_experiment(name: str, case: Case) -> Experiment:
+    """The maps of one case as one of the figures."""
+    title = f"Which steps were kept, {case}"
+    return Experiment(name, title, partial(heat_curves, case), partial(heat_draw, name, case))
+
+
+def heat_curves(case: Case, scale: Scale) -> list[Curve]:
     """BHerd at both steps."""
     return [make_curve(scale.svm, case, "bherd-fedavg", step=step) for step in STEPS]
 
@@ -41,9 +48,9 @@ def block_means(share: Floats, rows: int, columns: int) -> Floats:
     return means
 
 
-def heat_draw(results: Results, name: str, case: Case) -> list[Drawing]:
+def heat_draw(name: str, case: Case, results: Results) -> list[Drawing]:
     """Clients from left to right, the two steps one above the other."""
-    curves = heat_curves(results.scale, case)
+    curves = heat_curves(case, results.scale)
     heats = [results.heats.get(curve.key, {}) for curve in curves]
     clients = max(map(len, heats))
     if clients == 0:

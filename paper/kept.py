@@ -1,6 +1,5 @@
 """What the tables in a folder say of curves whose runs are elsewhere: rows that are kept as they are."""
 
-from collections import defaultdict
 from collections.abc import Container
 from pathlib import Path
 from typing import NamedTuple
@@ -23,12 +22,8 @@ class Kept(NamedTuple):
 
 def read_kept(out: Path, fresh: Container[str]) -> Kept:
     """The rows in a folder of all curves but the fresh ones; none where there is no folder."""
-    runs: dict[str, list[RunRow]] = defaultdict(list)
-    for row in tables.read_rows(out / tables.RUNS, RunRow):
-        runs[row.key].append(row)
-    concentrations: dict[str, list[ConcentrationRow]] = defaultdict(list)
-    for found in tables.read_rows(out / tables.CONCENTRATION, ConcentrationRow):
-        concentrations[found.key].append(found)
+    runs = tables.rows_by_key(out / tables.RUNS, RunRow)
+    concentrations = tables.rows_by_key(out / tables.CONCENTRATION, ConcentrationRow)
     targets = {row.key: row.target for row in tables.read_rows(out / tables.CONFIGURATIONS, ConfigurationRow)}
     return Kept(
         {key: rows for key, rows in runs.items() if key not in fresh},

@@ -119,20 +119,14 @@ def read_results(out: Path) -> Results:
     """The tables in a folder that `python -m paper` wrote."""
     scale = read_scale(out)
     configurations = tables.read_rows(out / tables.CONFIGURATIONS, ConfigurationRow)
-    runs: dict[str, list[RunRow]] = defaultdict(list)
-    for row in tables.read_rows(out / tables.RUNS, RunRow):
-        runs[row.key].append(row)
-    concentrations: dict[str, list[ConcentrationRow]] = defaultdict(list)
-    for found in tables.read_rows(out / tables.CONCENTRATION, ConcentrationRow):
-        concentrations[found.key].append(found)
     return Results(
         scale,
         {row.key: row for row in configurations},
-        dict(runs),
+        tables.rows_by_key(out / tables.RUNS, RunRow),
         _trajectories(tables.read_columns(out / tables.CURVES)),
         _distances(tables.read_columns(out / tables.DISTANCES)),
         _heats(tables.read_columns(out / tables.SELECTION)),
-        dict(concentrations),
+        tables.rows_by_key(out / tables.CONCENTRATION, ConcentrationRow),
         tables.read_rows(out / tables.THEOREM, TheoremRow),
     )
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bherd.errors import InputError
-from bherd.names import did_you_mean
 
 WorkloadName = Literal["svm-mnist", "cnn-mnist", "cnn-cifar10"]
 WORKLOADS: tuple[WorkloadName, ...] = ("svm-mnist", "cnn-mnist", "cnn-cifar10")
@@ -78,7 +77,7 @@ QUICK_CNN_LR = {"cnn-mnist": 0.1, "cnn-cifar10": 0.03}
 def make_scale(name: str, cifar: bool) -> Scale:
     """The scale of this name; without `cifar`, generated images of CIFAR's shape stand in for it."""
     if name not in SCALE_NAMES:
-        raise InputError(f"scale is {name!r}, which is not known{did_you_mean(name, SCALE_NAMES)}")
+        raise InputError(f"scale is {name!r}, but one of {', '.join(SCALE_NAMES)} is expected")
     source = "cifar10" if cifar else "synthetic-cifar"
     images = "CIFAR-10" if cifar else "synthetic stand-in for CIFAR-10"
     return {"smoke": _smoke, "quick": _quick, "paper": _paper}[name](source, images)

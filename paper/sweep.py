@@ -1,13 +1,14 @@
 """Figures 3a-3d share a form: one setting varied, BHerd at both steps and the two controls below."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bherd.statistics import Floats
 from paper import style
-from paper.experiment import Drawing
+from paper.experiment import Drawing, Experiment
 from paper.grid import CASES, Beside, Case, Curve, Step, beside
 from paper.panels import (
     LABELS,
@@ -46,11 +47,17 @@ class Sweep(NamedTuple):
 
     figure: str
     symbol: str
+    title: str
     values: Callable[[Workload], Sequence[float]]
     bherd: Callable[[Workload, Case, Step, float], Curve]
     """BHerd's curve at one value."""
     apart: float | None = None
     """A value that runs away, and is drawn on a sheet of its own."""
+
+
+def sweep_experiment(sweep: Sweep) -> Experiment:
+    """The sweep as one of the figures."""
+    return Experiment(sweep.figure, sweep.title, partial(sweep_curves, sweep), partial(sweep_draw, sweep))
 
 
 def sweep_curves(sweep: Sweep, scale: Scale) -> list[Curve]:

@@ -3,6 +3,7 @@
 import csv
 import io
 import typing
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -154,6 +155,7 @@ class TheoremRow:
 
 
 Row = TypeVar("Row")
+KeyedRow = TypeVar("KeyedRow", RunRow, ConcentrationRow)
 
 
 def write_rows(path: Path, kind: type[Row], rows: Sequence[Row]) -> None:
@@ -184,6 +186,14 @@ def read_rows(path: Path, kind: type[Row]) -> list[Row]:
         raise DamagedFileError(
             f"{path} is not a table of this version ({error}); remove it and run `python -m paper` again"
         ) from error
+
+
+def rows_by_key(path: Path, kind: type[KeyedRow]) -> dict[str, list[KeyedRow]]:
+    """The rows of each curve from CSV; none where there is no such file."""
+    found: dict[str, list[KeyedRow]] = defaultdict(list)
+    for row in read_rows(path, kind):
+        found[row.key].append(row)
+    return dict(found)
 
 
 def _text(value: object) -> str:

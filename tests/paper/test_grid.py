@@ -12,8 +12,7 @@ from bherd.selectors.herding import herding_order
 from bherd.selectors.reversed_herding import reversed_herding
 from bherd.tasks.datasets import load_dataset
 from paper import (
-    figure_3a,
-    figure_3d,
+    figure_3,
     figure_step,
 )
 from paper.catalogue import EXPERIMENTS, choose, curves_of
@@ -47,9 +46,9 @@ def test_what_cannot_matter_does_not_make_another_run() -> None:
     assert make_curve(SVM, "case1", "fedavg", alpha=0.3, step="amplified") == make_curve(
         SVM, "case1", "fedavg"
     )
-    one = figure_3a.bherd(SVM, "case1", "equation", 1.0)
-    assert one.key == figure_3a.bherd(SVM, "case1", "amplified", 1.0).key
-    alone = {figure_3d.bherd(SVM, case, "equation", 1).key for case in CASES}
+    one = figure_3.ALPHA.bherd(SVM, "case1", "equation", 1.0)
+    assert one.key == figure_3.ALPHA.bherd(SVM, "case1", "amplified", 1.0).key
+    alone = {figure_3.CLIENTS.bherd(SVM, case, "equation", 1).key for case in CASES}
     assert len(alone) == 1
     assert len({make_curve(SVM, case, "centralized").key for case in CASES}) == 1
 

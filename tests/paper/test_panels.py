@@ -12,8 +12,7 @@ from paper import (
     dots,
     eta,
     figure_2a,
-    figure_3c,
-    figure_3d,
+    figure_3,
     figure_4d,
     forest,
     heat,
@@ -24,6 +23,7 @@ from paper import (
 from paper.grid import CASES, make_curve
 from paper.results import Results, Trajectory
 from paper.scales import ETAS, make_scale
+from paper.sweep import sweep_curves
 from paper.tables import RunRow
 
 PAPER = make_scale("paper", cifar=True)
@@ -35,8 +35,8 @@ def test_captions_name_what_all_curves_share() -> None:
     cnn = make_scale("quick", cifar=True).cnn_mnist
     rates = [eta.fedavg(cnn, "case1", rate) for rate in ETAS]
     terms = [
-        Results.terms(nothing, SVM, figure_3d.curves(PAPER)),
-        Results.terms(nothing, SVM, figure_3c.curves(PAPER)),
+        Results.terms(nothing, SVM, sweep_curves(figure_3.CLIENTS, PAPER)),
+        Results.terms(nothing, SVM, sweep_curves(figure_3.BATCH_SIZE, PAPER)),
         Results.terms(nothing, cnn, rates),
     ]
     assert ["B=" in text for text in terms] == [True, False, True]

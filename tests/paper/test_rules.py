@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bherd.statistics import Band, holm
-from paper import claims, claims_sweeps, claims_within, figure_3a, figure_3b, figure_4d
+from paper import claims, claims_sweeps, claims_within, figure_3, figure_4d
 from paper.bounds import equal, faster, larger
 from paper.claim_page import claim_sections, claim_table, write_claims
 from paper.grid import CASES, STEPS, Curve, make_curve
@@ -182,8 +182,8 @@ def test_epochs_oscillate_beyond_what_is_calm(twice: float, expected: str) -> No
     found = []
     for case in CASES:
         for step in STEPS:
-            found.append(runs(figure_3b.bherd(SVM, case, step, 1.0), 1.0))
-            found.append(runs(figure_3b.bherd(SVM, case, step, 2.0), 1.0, oscillation=twice))
+            found.append(runs(figure_3.EPOCHS.bherd(SVM, case, step, 1.0), 1.0))
+            found.append(runs(figure_3.EPOCHS.bherd(SVM, case, step, 2.0), 1.0, oscillation=twice))
     assert verdict(claims_sweeps.epochs_oscillate(made_of(*found))) == expected
 
 
@@ -195,7 +195,7 @@ def test_failing_is_ending_above_the_lowest_loss(above: float, spread: float, ex
     found = []
     for case in CASES:
         for step in STEPS:
-            rows = runs(figure_3a.bherd(SVM, case, step, 0.1), above, spread=spread)
+            rows = runs(figure_3.ALPHA.bherd(SVM, case, step, 0.1), above, spread=spread)
             found.append([replace(row, best_loss=1.0) for row in rows])
     assert verdict(claims_sweeps.alpha_fails(made_of(*found))) == expected
 

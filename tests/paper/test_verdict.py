@@ -17,8 +17,7 @@ from paper import (
     claims,
     claims_sweeps,
     figure_2a,
-    figure_3a,
-    figure_3c,
+    figure_3,
     figure_4e,
     rates,
     tables,
@@ -29,6 +28,7 @@ from paper.grid import CASES, STEPS, Curve, make_curve, share_of, with_selector
 from paper.page import judge_claims
 from paper.results import Results
 from paper.scales import make_scale
+from paper.sweep import sweep_curves
 from paper.tables import ComparisonRow, RunRow, TheoremRow
 from paper.verdict import Claim, judge
 from paper.wording import percent
@@ -123,7 +123,7 @@ def test_missing_runs_are_not_testable() -> None:
 def test_alpha_ever_faster_needs_every_step_down() -> None:
     def areas(order: dict[float, float]) -> dict[str, float]:
         return {
-            figure_3a.bherd(SVM, case, step, alpha).key: area
+            figure_3.ALPHA.bherd(SVM, case, step, alpha).key: area
             for case in CASES
             for step in ("equation", "amplified")
             for alpha, area in order.items()
@@ -136,16 +136,16 @@ def test_alpha_ever_faster_needs_every_step_down() -> None:
 
 
 def test_alpha_01_fails_if_most_runs_do() -> None:
-    keys = [figure_3a.bherd(SVM, c, s, 0.1).key for c in CASES for s in ("equation", "amplified")]
+    keys = [figure_3.ALPHA.bherd(SVM, c, s, 0.1).key for c in CASES for s in ("equation", "amplified")]
     steady = made_up(dict.fromkeys(keys, 1.0))
     assert verdict(claims_sweeps.alpha_fails(steady)) == "does not hold"
-    amplified = frozenset(figure_3a.bherd(SVM, c, "amplified", 0.1).key for c in CASES)
+    amplified = frozenset(figure_3.ALPHA.bherd(SVM, c, "amplified", 0.1).key for c in CASES)
     lost = made_up(dict.fromkeys(keys, 1.0), lost=amplified, seeds=10)
     assert verdict(claims_sweeps.alpha_fails(lost)) == "holds only with the amplified step"
 
 
 def test_alpha_01_shows_whether_its_controls_fail_too() -> None:
-    curves = [figure_3a.bherd(SVM, case, step, 0.1) for case in CASES for step in STEPS]
+    curves = [figure_3.ALPHA.bherd(SVM, case, step, 0.1) for case in CASES for step in STEPS]
     random = [
         with_selector(SVM, curve, "random") for curve in curves if curve.config.method.step != "equation"
     ]
@@ -158,12 +158,12 @@ def test_alpha_01_shows_whether_its_controls_fail_too() -> None:
 
 
 def test_best_batch_is_not_testable_without_all_sizes() -> None:
-    some = {figure_3c.bherd(SVM, case, "equation", 10).key: 1.0 for case in CASES}
+    some = {figure_3.BATCH_SIZE.bherd(SVM, case, "equation", 10).key: 1.0 for case in CASES}
     assert verdict(claims_sweeps.best_batch(made_up(some))) == "not testable at this scale"
 
 
 def test_the_controls_of_a_sweep_over_alpha_start_from_all_gradients() -> None:
-    shares = {c.key: share_of(c.config.method) for c in figure_3a.curves(SCALE)}
+    shares = {c.key: share_of(c.config.method) for c in sweep_curves(figure_3.ALPHA, SCALE)}
     found = {key: share for key, share in shares.items() if share in (1.0, 0.7, 0.5, 0.3)}
     row = claims_sweeps.alpha_faster(made_up(found))
     assert [name for name, _ in row.controls] == ["all gradients, amplified", "a random share, amplified"]
@@ -174,7 +174,8 @@ def batch_areas(best: tuple[int, int, int]) -> dict[str, float]:
     """Areas that grow on both sides of the best batch size of each case, under both steps."""
     sizes = SVM.batch_sizes
     return {
-        figure_3c.bherd(SVM, case, step, size).key: 1.0 + 0.2 * abs(sizes.index(size) - sizes.index(least))
+        figure_3.BATCH_SIZE.bherd(SVM, case, step, size).key: 1.0
+        + 0.2 * abs(sizes.index(size) - sizes.index(least))
         for case, least in zip(CASES, best, strict=True)
         for step in STEPS
         for size in sizes
