@@ -8,13 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from bherd import statistics
+from bherd.errors import DamagedFileError
 from bherd.runs import read
-from bherd.runs.directory import is_run
 from bherd.statistics import Floats
 from paper import measures, tables
 from paper.grid import CASES, Case, Curve, at_defaults, make_curve, share_of, step_of
 from paper.kept import Kept, read_kept
-from paper.runner import is_finished
 from paper.scales import Scale
 from paper.tables import Column, ConcentrationRow, ConfigurationRow, RunRow
 
@@ -39,9 +38,18 @@ def run_directory(work: Path, curve: Curve, seed: int) -> Path:
     return work / f"{curve.key}-{seed}"
 
 
+def is_finished(directory: Path) -> bool:
+    """Whether the run in a directory has come to its end, by completing or by diverging; a damaged one has
+    not, and its job says what is wrong with it."""
+    try:
+        return read.has_ended(directory)
+    except DamagedFileError:
+        return False
+
+
 def read_run(directory: Path, seed: int) -> Run | None:
     """A finished run, or None."""
-    if not is_run(directory) or not is_finished(directory):
+    if not is_finished(directory):
         return None
     found = read.read_run(directory)
     lines = [line for line in found.lines if line.train_loss is not None]

@@ -2,21 +2,24 @@
 
 import sys
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
 from paper.estimate import spell
-from paper.runner import Ended, Job
 
 PLAIN_EVERY = 20.0
 
 
 class Progress:
-    """Counts runs and the work in them; what is left is told from the speed so far."""
+    """Counts runs and the work in them; what is left is told from the speed so far.
 
-    def __init__(self, jobs: list[Job], processes: int) -> None:
-        self._count, self._work = len(jobs), sum(job.seconds for job in jobs)
-        self._processes = processes
+    Args:
+        expected: the seconds that each run is expected to take.
+    """
+
+    def __init__(self, expected: Sequence[float]) -> None:
+        self._count, self._work = len(expected), sum(expected)
         self._done, self._finished_work = 0, 0.0
         self._start = self._last = time.monotonic()
         self._live = sys.stderr.isatty()
@@ -33,10 +36,10 @@ class Progress:
         if self._live and self._done:
             sys.stderr.write("\n")
 
-    def add(self, ended: Ended) -> None:
-        """A run has ended."""
+    def add(self, seconds: float) -> None:
+        """A run has ended that was expected to take so long."""
         self._done += 1
-        self._finished_work += ended.job.seconds
+        self._finished_work += seconds
         now = time.monotonic()
         if self._live:
             sys.stderr.write(f"\r\x1b[K{self.line(now)}")

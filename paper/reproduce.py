@@ -8,23 +8,23 @@ from pathlib import Path
 
 from bherd.config import Config
 from bherd.errors import InputError
+from bherd.many.jobs import Job, try_job
 from bherd.many.processes import in_processes
+from bherd.many.ray import on_ray
 from bherd.report import build
 from bherd.runs.files import locked
-from bherd.runs.verify import read_summary
+from bherd.runs.read import read_summary
 from paper import estimate, tables
 from paper.catalogue import EXPERIMENTS, choose, curves_of
 from paper.claim_page import FIGURES
-from paper.collect import collect, run_directory
+from paper.collect import collect, is_finished, run_directory
 from paper.contrast import comparison_rows
 from paper.data import has_cifar, locate, prepare_data
 from paper.estimate import Cost, spell
 from paper.grid import Curve
-from paper.on_ray import run_jobs_on_ray
 from paper.page import write_page
 from paper.progress import Progress
 from paper.results import SCALE_FILE, read_results, read_scale, write_scale
-from paper.runner import Ended, Job, is_finished, run_jobs
 from paper.scales import WORKLOADS, Scale, WorkloadName, make_scale
 from paper.style import RC
 from paper.tables import ComparisonRow, TheoremRow
@@ -136,8 +136,8 @@ def _ordered(
 
 def _grid(
     ordered: dict[Path, tuple[Curve, Config]], options: Options, scale: Scale, work: Path, tell: Tell
-) -> list[Job]:
-    """The runs that are missing; says what they will cost."""
+) -> dict[Job, float]:
+    """The runs that are missing, and the seconds that each will take; says what they will cost."""
     expected = {
         path: estimate.cost(scale, curve.workload, config) for path, (curve, config) in ordered.items()
     }
@@ -146,16 +146,16 @@ def _grid(
         problem: _correction([p for p in finished if ordered[p][0].workload == problem], expected)
         for problem in WORKLOADS
     }
-    jobs = []
+    jobs: dict[Job, float] = {}
     for path, (curve, config) in ordered.items():
         if path not in finished:
             located = replace(config, task=replace(config.task, dataset=locate(scale, curve, work)))
-            jobs.append(Job(located, path.resolve(), factors[curve.workload] * expected[path].seconds))
+            jobs[Job(located, path.resolve())] = factors[curve.workload] * expected[path].seconds
     processes = _processes(options)
     missing = [expected[path] for path in ordered if path not in finished]
     tell(
         f"{scale.name}: {len(ordered)} runs, {len(finished)} of them done, {len(jobs)} to do; about "
-        f"{spell(sum(job.seconds for job in jobs) / processes)} on {processes} processes, peak memory about "
+        f"{spell(sum(jobs.values()) / processes)} on {processes} processes, peak memory about "
         f"{estimate.peak_bytes(missing, processes) / 1e9:.1f} GB"
     )
     return jobs
@@ -171,19 +171,19 @@ def _processes(options: Options) -> int:
     return options.jobs or os.cpu_count() or 1
 
 
-def _run(jobs: list[Job], options: Options, tell: Tell) -> list[str]:
+def _run(seconds: dict[Job, float], options: Options, tell: Tell) -> list[str]:
+    """Do the jobs; `seconds` is the time that each is expected to take. Returns what went wrong."""
     failures: list[str] = []
-    with Progress(jobs, _processes(options)) as progress:
-
-        def note(ended: Ended) -> None:
+    jobs, processes = list(seconds), _processes(options)
+    if options.engine == "ray":
+        done = on_ray(try_job, jobs, processes, options.ray_address)
+    else:
+        done = in_processes(try_job, jobs, processes)
+    with Progress(list(seconds.values())) as progress:
+        for ended in done:
             if ended.error is not None:
                 failures.append(f"{ended.job.directory.name}: {ended.error}")
-            progress.add(ended)
-
-        if options.engine == "ray":
-            run_jobs_on_ray(jobs, options.ray_address, _processes(options), note)
-        else:
-            run_jobs(jobs, _processes(options), note)
+            progress.add(seconds[ended.job])
     for failure in failures:
         tell(f"failed: {failure}")
     return failures

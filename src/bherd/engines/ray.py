@@ -42,7 +42,7 @@ class RayEngine(Engine):
     def __init__(
         self, task: Task, method: Method, local: Local, workers: int, store: Store | None = None
     ) -> None:
-        self._ray = _import_ray()
+        self._ray = import_ray(cluster="RAY_ADDRESS" in os.environ)
         self._evaluator = SimulateEngine(task, method, local, workers)
         self._started = not self._ray.is_initialized()
         if self._started:
@@ -78,11 +78,15 @@ class RayEngine(Engine):
             self._ray.shutdown()
 
 
-def _import_ray() -> Any:
+def import_ray(*, cluster: bool) -> Any:
+    """Ray, set up before its import, which is when it reads its settings.
+
+    Args:
+        cluster: whether a cluster is going to be used; without one Ray listens on loopback alone.
+    """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    if "RAY_ADDRESS" not in os.environ:
-        # Ray's name for 'no cluster': it then listens on the loopback interface only
+    if not cluster:  # Ray's name for it
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     try:
         import ray

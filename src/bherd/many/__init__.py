@@ -1,1 +1,1 @@
-"""Many runs: planned, spread over processes, resumed one by one, and compared."""
+"""Many runs: planned, spread over processes or a Ray cluster, resumed one by one, and compared."""

@@ -23,6 +23,8 @@ from bherd.runs import directory as run_directory
 from bherd.runs.files import MissingFileError, check_bytes, read_bytes
 from bherd.runs.header import Header
 from bherd.runs.verify import Recorded, check_files, content_of, read_verified
+from bherd.runs.verify import has_ended as has_ended
+from bherd.runs.verify import read_summary as read_summary
 from bherd.step_length import Step, read_step
 from bherd.toml import parse_toml
 
