@@ -19,7 +19,6 @@ from paper.reproduce import Options, reproduce
 from paper.results import read_results
 from paper.scales import make_scale
 from paper.tables import TheoremRow
-from tests.small_runs import read_lines
 
 ROOT = Path(__file__).parents[2]
 SMALL = Options(figures=("4a", "4e"), scale="smoke", seeds=2, jobs=1, problems=("svm-mnist",))
