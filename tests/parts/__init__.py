@@ -1,0 +1,1 @@
+"""The parts of a method, one by one."""
