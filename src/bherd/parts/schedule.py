@@ -48,9 +48,9 @@ KINDS = {
 class Schedule(float):
     """A number whose value depends on the round; as a float it is its value in round 1.
 
-    >>> share = Schedule("linear:0.2:1.0:5")
-    >>> float(share), share.at(3), share.at(5), share.at(100)
-    (0.2, 0.6, 1.0, 1.0)
+    >>> share = Schedule("linear:0.25:1.0:4")
+    >>> float(share), share.at(3), share.at(4), share.at(100)
+    (0.25, 0.75, 1.0, 1.0)
     """
 
     text: str
