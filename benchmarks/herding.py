@@ -5,7 +5,7 @@ from torch import Tensor
 
 from benchmarks.race import Contestant, race, repeated
 from benchmarks.tables import Table, milliseconds
-from bherd.selectors.herding import herding_order
+from bherd.algorithms.herding import herding_order
 
 SHAPES = [(120, 785), (300, 785), (1200, 785), (120, 10_000), (120, 100_000), (120, 434_186), (600, 434_186)]
 NOTE = (

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bherd import methods as methods
+    from bherd.algorithms.grab import grab_indices
+    from bherd.algorithms.herding import herd as herd
     from bherd.collector import Collector as Collector
     from bherd.config import Config as Config
     from bherd.config import MethodConfig as MethodConfig
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from bherd.errors import BherdError as BherdError
     from bherd.errors import InputError as InputError
     from bherd.method import Method as Method
-    from bherd.selectors import grab_indices
-    from bherd.selectors.herding import herd as herd
     from bherd.simulation import Result as Result
     from bherd.simulation import simulate as simulate
     from bherd.tasks.partitions import partition as partition
@@ -41,8 +41,8 @@ _HOMES = {
     "BherdError": ("bherd.errors", "BherdError"),
     "InputError": ("bherd.errors", "InputError"),
     "Method": ("bherd.method", "Method"),
-    "grab": ("bherd.selectors.grab", "grab_indices"),
-    "herd": ("bherd.selectors.herding", "herd"),
+    "grab": ("bherd.algorithms.grab", "grab_indices"),
+    "herd": ("bherd.algorithms.herding", "herd"),
     "Result": ("bherd.simulation", "Result"),
     "simulate": ("bherd.simulation", "simulate"),
     "partition": ("bherd.tasks.partitions", "partition"),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
+from bherd.algorithms.herding import herd
 from bherd.loop.snapshots import take
 from bherd.report import build
 from bherd.runs import directory as names
 from bherd.runs.life import run
-from bherd.selectors.herding import herd
 from bherd.statistics import geometric_interval, interval
 from tests.browser.pages import Open, Reported
 from tests.report_runs import BASE, made_up_run, record_files

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from bherd.algorithms.herding import herd
 from bherd.loop.snapshots import take
 from bherd.runs import directory as names
-from bherd.selectors.herding import herd
 from tests.browser.pages import Open, Opened, Reported
 from tests.small_runs import read_lines
 

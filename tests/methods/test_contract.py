@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from bherd import methods
+from bherd.algorithms.share import kept_count
 from bherd.corrections import control_variates, no_correction
 from bherd.engines import ReferenceEngine
 from bherd.loop.client import Outcome
@@ -20,7 +21,6 @@ from bherd.loop.state import Local, Schedule, State, start_state
 from bherd.method import STEP_LENGTHS, Correction, Method, Report, Selector, Server, StepLength
 from bherd.names import METHOD_NAMES
 from bherd.selectors import everything, grab, herding, random_share
-from bherd.selectors.share import kept_count
 from bherd.servers import average, nova
 from bherd.streams import stream
 from bherd.tasks.task import Task

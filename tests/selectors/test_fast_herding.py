@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from bherd import compiled
-from bherd.selectors import gram, greedy, small
-from bherd.selectors.herding import herding_order
+from bherd.algorithms import gram, greedy, small
+from bherd.algorithms.herding import herding_order
 
 Trace = npt.NDArray[Any]
 

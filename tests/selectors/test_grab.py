@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import bherd
+from bherd.algorithms.grab import balanced
 from bherd.errors import InputError
 from bherd.selectors import grab
-from bherd.selectors.grab import balanced
 from bherd.streams import stream
 from tests.oracle import exact_grab, fractions_of, naive_grab
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import bherd
+from bherd.algorithms.herding import herding_order
 from bherd.errors import InputError
 from bherd.selectors import herding
-from bherd.selectors.herding import herding_order
 from bherd.streams import stream
 from tests.oracle import exact_herding, fractions_of, naive_herding
 

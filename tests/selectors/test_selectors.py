@@ -6,11 +6,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bherd.algorithms.herding import herding_order
+from bherd.algorithms.scaling import in_range
 from bherd.errors import InputError
 from bherd.method import Report, Selector
 from bherd.selectors import everything, grab, herding, kept_count, random_share, reversed_herding
-from bherd.selectors.herding import herding_order
-from bherd.selectors.scaling import in_range
 from bherd.streams import stream
 from tests.tiny import selectors
 
@@ -76,7 +76,7 @@ def test_reversed_herding_is_the_tail_of_the_order() -> None:
 @pytest.mark.parametrize("make", [herding, random_share, reversed_herding])
 def test_a_share_outside_its_range_is_refused(make: object, alpha: float) -> None:
     assert callable(make)
-    with pytest.raises(InputError, match=r"alpha is .*\(0, 1\]"):
+    with pytest.raises(InputError, match=r"alpha = .*\(0, 1\]"):
         make(alpha)
 
 

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from bherd import compiled, herd, methods
+from bherd.algorithms.grab import grab_indices
+from bherd.algorithms.herding import herding_order
 from bherd.engines import linear_compiled
 from bherd.loop import snapshots
 from bherd.method import Method
-from bherd.selectors.grab import grab_indices
-from bherd.selectors.herding import herding_order
 from bherd.stores import STORES, make_store
 from bherd.tasks.datasets import Dataset
 from bherd.tasks.flat import ravel, ravel_buffers

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from bherd import methods
+from bherd.algorithms.herding import herding_order
 from bherd.engines import SimulateEngine, linear_compiled
 from bherd.loop.rounds import run_rounds
 from bherd.loop.state import Local, Schedule, start_state
 from bherd.method import Method
-from bherd.selectors.herding import herding_order
 from bherd.stores import STORES, Store, make_store
 from bherd.stores.base import SummedTwice
 from bherd.stores.disk import DiskStore, sweep

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from bherd.algorithms.herding import herding_order
 from bherd.method import Indices
-from bherd.selectors.herding import herding_order
 
 _COLUMNS = 8192
 

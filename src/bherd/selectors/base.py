@@ -53,6 +53,6 @@ class ShareSelector(Selector):
         return self.alpha
 
     def count(self, steps: int) -> int:
-        from bherd.selectors.share import kept_count
+        from bherd.algorithms.share import kept_count
 
         return kept_count(self.alpha, steps)

@@ -1,20 +1,16 @@
-"""GraB: keep the gradients that an online balancing gives the sign plus.
+"""GraB: keep the gradients that an online balancing gives the sign plus."""
 
-Lu et al., "GraB: Finding Provably Better Data Permutations than Random Reshuffling" (2022), in the
-form that the BHerd paper uses as its baseline GraB-FedAvg.
-"""
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-import torch
-from torch import Tensor
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
 
-from bherd.method import Indices, Selector
-from bherd.selectors.scaling import in_range
-from bherd.selectors.trace import as_trace
+    from bherd import method
+    from bherd.parts.records import Indices
 
 
-def grab() -> Selector:
+def grab() -> "method.Selector":
     """The selector of GraB-FedAvg, which needs no share: it measures one, alpha_i = k_i / tau_i.
 
     For each gradient g in turn, with mu the running mean that has seen g / tau already,
@@ -24,44 +20,11 @@ def grab() -> Selector:
     Where no gradient has the sign plus, all of them count, with alpha_i = 1. It needs O(d) memory;
     the paper finds it no faster than FedAvg.
     """
+    from bherd.algorithms.grab import balanced
+    from bherd.method import Selector
 
-    def select(trace: Tensor, stream: np.random.Generator) -> Indices:
+    def select(trace: "Tensor", stream: "np.random.Generator") -> "Indices":
         del stream
         return balanced(trace)
 
-    return Selector(name="grab", select=select, share=None, scales_with_epochs=False)
-
-
-def grab_indices(gradients: npt.ArrayLike | Tensor) -> Indices:
-    """Which of the gradients, an array of shape (steps, d), GraB keeps: ascending indices.
-
-    >>> grab_indices([[1.0], [1.0], [1.0], [1.0]])
-    array([1, 2])
-    """
-    return balanced(as_trace(gradients))
-
-
-def balanced(trace: Tensor) -> Indices:
-    """The indices with the sign plus; all indices where there is none.
-
-    ||s + z|| < ||s - z|| exactly when <s, z> < 0, so one inner product a step decides. It is taken in
-    double precision and of tau z = tau g - (sum of the gradients so far): no division, so that whole
-    numbers give no rounding and a true tie is seen.
-    """
-    rows = in_range(trace)
-    wide = torch.promote_types(rows.dtype, torch.float32)
-    steps, width = rows.shape
-    seen, total, deviation = np.zeros(width), np.zeros(width), np.empty(width)
-    views = torch.from_numpy(total), torch.from_numpy(deviation)
-    plus: list[int] = []
-    for step, row in enumerate(rows):
-        gradient = row.to(device="cpu", dtype=wide).numpy()
-        seen += gradient
-        np.multiply(gradient, np.float64(steps), out=deviation)
-        deviation -= seen
-        if torch.dot(*views) < 0:
-            total += deviation
-            plus.append(step)
-        else:
-            total -= deviation
-    return np.array(plus or range(steps), dtype=np.int64)
+    return Selector("grab", select, share=None, scales_with_epochs=False)

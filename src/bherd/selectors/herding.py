@@ -1,36 +1,17 @@
-"""Herding: keep the gradients whose running sum stays closest to the mean (BHerd).
+"""Herding: keep the gradients whose running sum stays closest to the mean (BHerd)."""
 
-Luo et al., "Accelerating Federated Learning by Selecting Beneficial Herd of Local Gradients",
-Algorithm "Herding with Greedy Ordering"; the greedy order goes back to Welling (2009).
-"""
-
-import math
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-import torch
-from torch import Tensor
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
 
-from bherd.method import Indices, Selector
-from bherd.selectors import small
-from bherd.selectors.exact_ties import ExactTies
-from bherd.selectors.gram import centred_gram
-from bherd.selectors.greedy import take_until_tie
-from bherd.selectors.scaling import squares_in_range
-from bherd.selectors.share import check_share, kept_count
-from bherd.selectors.trace import as_trace
-
-__all__ = ["herd", "herding", "herding_order", "kept_count"]
-
-Floats = npt.NDArray[np.floating]
-
-_TIE = {torch.float64: 1e-12}
-_TIE_FLOAT32 = 1e-5
+    from bherd import method
+    from bherd.parts.records import Indices
 
 
-def herding(alpha: float = 0.5) -> Selector:
+def herding(alpha: float = 0.5) -> "method.Selector":
     """The selector of BHerd: the first k = max(1, floor(alpha tau + 1/2)) of the greedy order.
 
     With z the gradients less their mean and s the sum of those already taken,
@@ -40,88 +21,15 @@ def herding(alpha: float = 0.5) -> Selector:
     ties going to the lowest index. Use it where the paper does; put `random_share(alpha)` beside it
     to see what the choice itself is worth.
     """
+    from bherd.algorithms.herding import herding_order
+    from bherd.algorithms.share import kept_count
+    from bherd.method import Selector
+    from bherd.parts.checks import check_share
+
     check_share(alpha)
 
-    def select(trace: Tensor, stream: np.random.Generator) -> Indices:
+    def select(trace: "Tensor", stream: "np.random.Generator") -> "Indices":
         del stream
         return herding_order(trace, kept_count(alpha, len(trace)))
 
-    return Selector(
-        name="herding",
-        select=select,
-        share=alpha,
-        scales_with_epochs=True,
-        count=partial(kept_count, alpha),
-    )
-
-
-def herd(gradients: npt.ArrayLike | Tensor, alpha: float = 0.5) -> Indices:
-    """Which of the gradients, an array of shape (steps, d), BHerd keeps: indices in herding order.
-
-    >>> herd([[0.0], [10.0], [4.0], [6.0]], alpha=0.5)
-    array([2, 3])
-    """
-    trace = as_trace(gradients)
-    return herding_order(trace, kept_count(alpha, len(trace)))
-
-
-def herding_order(trace: Tensor, count: int) -> Indices:
-    """The first `count` indices of the greedy herding order of a trace of shape (steps, d).
-
-    Since ||s + z||^2 = ||s||^2 + ||z||^2 + 2<s, z>, the scores need only the Gram matrix of the
-    centred gradients: one matrix product, then a loop over vectors of length tau, instead of the
-    tau^2 vector norms of the pseudo-code. Where rounding could decide (scores that agree to the
-    precision of the product), the norms themselves are compared in double precision.
-    """
-    steps = len(trace)
-    if count == steps == 1:
-        return np.zeros(1, dtype=np.int64)
-    order = np.empty(count, dtype=np.int64)
-    rows, gram, scores, tie, rank = _begin_small(trace, order) or _begin(trace, order)
-    exact: ExactTies | None = None
-    while rank < count:
-        exact = exact or ExactTies(rows)
-        best = exact.nearest_exactly(order[:rank], np.flatnonzero(scores <= scores.min() + tie))
-        order[rank] = best
-        scores += 2 * gram[best]
-        scores[best] = np.inf
-        rank = take_until_tie(gram, scores, tie, order, rank + 1)
-    return order
-
-
-class _Begun(NamedTuple):
-    """Herding as far as the first tie."""
-
-    rows: Tensor
-    """The trace, rescaled if it had to be."""
-    gram: Floats
-    scores: Floats
-    tie: float
-    """What differs by less may differ by rounding alone."""
-    rank: int
-    """Places of the order that are filled."""
-
-
-def _begin(trace: Tensor, order: Indices) -> _Begun:
-    rows, gram = centred_gram(trace)
-    scores = gram.diagonal().copy()
-    tie = _tie(trace) * float(scores.max())
-    return _Begun(rows, gram, scores, tie, take_until_tie(gram, scores, tie, order, 0))
-
-
-def _begin_small(trace: Tensor, order: Indices) -> _Begun | None:
-    """The same in one compiled call, where that is the faster way and squares stay in range."""
-    rows = small.as_small(trace)
-    if rows is None:
-        return None
-    tie, steps = _tie(trace), len(rows)
-    gram, scores = np.empty((steps, steps), rows.dtype), np.empty(steps)
-    rank, largest = small.load()(rows, tie, gram, scores, order)
-    # Zero may be an underflow; the largest entry is not above the longest row, nor far below it.
-    if not (0 < largest < math.inf and squares_in_range(math.sqrt(largest), trace.dtype)):
-        return None
-    return _Begun(trace, gram, scores, tie * largest, rank)
-
-
-def _tie(trace: Tensor) -> float:
-    return _TIE.get(trace.dtype, _TIE_FLOAT32)
+    return Selector("herding", select, alpha, scales_with_epochs=True, count=partial(kept_count, alpha))

@@ -5,8 +5,9 @@ from functools import partial
 import numpy as np
 from torch import Tensor
 
+from bherd.algorithms.share import kept_count
 from bherd.method import Indices, Selector
-from bherd.selectors.share import check_share, kept_count
+from bherd.parts.checks import check_share
 
 
 def random_share(alpha: float = 0.5) -> Selector:

@@ -9,9 +9,10 @@ from functools import partial
 import numpy as np
 from torch import Tensor
 
+from bherd.algorithms.herding import herding_order
+from bherd.algorithms.share import kept_count
 from bherd.method import Indices, Selector
-from bherd.selectors.herding import herding_order
-from bherd.selectors.share import check_share, kept_count
+from bherd.parts.checks import check_share
 
 
 def reversed_herding(alpha: float = 0.5) -> Selector:

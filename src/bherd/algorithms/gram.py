@@ -8,7 +8,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bherd.selectors.scaling import in_range, squares_in_range
+from bherd.algorithms.scaling import in_range, squares_in_range
 
 Gram = npt.NDArray[np.float64]
 

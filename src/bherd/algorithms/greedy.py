@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bherd import compiled
-from bherd.selectors import small
+from bherd.algorithms import small
 
 Array = npt.NDArray[Any]
 

@@ -1,20 +1,11 @@
-"""The share alpha: what is allowed, and how many gradients it keeps."""
+"""The share alpha: how many gradients it keeps."""
 
 import functools
 import math
 from fractions import Fraction
 
-from bherd.errors import InputError
 from bherd.exact import decimal
-
-
-def check_share(alpha: float) -> None:
-    """Refuse a share outside (0, 1]."""
-    if not (math.isfinite(alpha) and 0 < alpha <= 1):
-        raise InputError(
-            f"alpha is {alpha!r}, but the share of gradients to keep must lie in (0, 1]: "
-            "0.5 keeps half of them, 1 keeps all"
-        )
+from bherd.parts.checks import check_share
 
 
 @functools.lru_cache(maxsize=1024)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bherd.method import Indices
+from bherd.algorithms.trace import Indices
 
 _NUMBERS = 2**20
 

@@ -7,6 +7,9 @@ from torch import Tensor
 
 from bherd.errors import InputError
 
+Indices = npt.NDArray[np.int64]
+"""Numbers of steps, in an order that means something."""
+
 
 def as_trace(gradients: npt.ArrayLike | Tensor) -> Tensor:
     """A user's gradients as a float tensor of shape (steps, d), or an error that says what is wrong."""

@@ -1,0 +1,1 @@
+"""The algorithms behind the parts: functions over gradients, which know neither methods nor rounds."""
