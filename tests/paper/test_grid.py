@@ -9,7 +9,6 @@ import torch
 
 from bherd.algorithms.herding import herding_order
 from bherd.errors import InputError
-from bherd.selectors.herding import herding_order
 from bherd.selectors.reversed_herding import reversed_herding
 from bherd.tasks.datasets import load_dataset
 from paper import (
@@ -29,7 +28,6 @@ from paper.grid import (
     with_selector,
 )
 from paper.scales import SCALE_NAMES, WORKLOADS, Subset, make_scale
-from bherd.selectors.reversed_herding import reversed_herding
 
 RESULTS = Path(__file__).parents[2] / "results"
 PAPER = make_scale("paper", cifar=True)

@@ -20,7 +20,7 @@ from bherd.aggregations.nova import Nova
 from bherd.aggregations.trimmed import TrimmedMean
 from bherd.errors import InputError
 from bherd.parts.records import Update
-from parts.flower_strategies import flower_rounds
+from tests.parts.flower_strategies import flower_rounds
 
 ROBUST = [Median(), TrimmedMean(0.25), Krum(malicious=1), Krum(malicious=1, keep=3), GeometricMedian()]
 

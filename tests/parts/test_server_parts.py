@@ -18,7 +18,7 @@ from bherd.servers.extrapolation import Extrapolation
 from bherd.servers.momentum import ServerMomentum
 from bherd.servers.sgd import ServerSgd
 from bherd.servers.yogi import ServerYogi
-from parts.flower_strategies import flower_rounds
+from tests.parts.flower_strategies import flower_rounds
 
 LOCAL_LR = 0.3
 SAMPLES = [10, 30, 60]

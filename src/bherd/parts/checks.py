@@ -36,6 +36,12 @@ def check_count(name: str, value: int, least: int = 1) -> None:
     check(value >= least, name, value, f"must be a whole number of {least} or more", str(least))
 
 
+def check_clients(clients: tuple[int, ...]) -> None:
+    """Refuse an empty list of clients, a number below zero, and a client named twice."""
+    good = bool(clients) and min(clients) >= 0 and len(set(clients)) == len(clients)
+    check(good, "clients", clients, "must name clients by their numbers from 0, none twice", "0+3+7")
+
+
 def check(good: bool, name: str, value: object, expected: str, instead: str) -> None:
     """Raise `InputError` unless the value is good."""
     if not good:

@@ -1,16 +1,51 @@
 """Keep every gradient: what FedAvg, FedNova and SCAFFOLD do by themselves."""
 
-import numpy as np
-from torch import Tensor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-from bherd.method import Indices, Selector
+from bherd.parts.records import Kept
+from bherd.selectors.base import Selector
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+    from bherd import method
+    from bherd.parts.records import Indices
 
 
-def everything() -> Selector:
+@dataclass(frozen=True)
+class Everything(Selector):
+    """Keeps all τ steps, g_i = Σ_t g_t, so that the share is 1.
+
+    McMahan et al., "Communication-Efficient Learning of Deep Networks from Decentralized Data" (2017).
+    Use it for the plain baselines; with it every server rule is the one of its own paper. Engines sum
+    the steps as they come and store no trace.
+    """
+
+    keeps_all: ClassVar[bool] = True
+    scales_with_epochs: ClassVar[bool] = False
+
+    def nominal_share(self) -> float:
+        return 1.0
+
+    def count(self, steps: int) -> int:
+        return steps
+
+    def select(self, trace: "Tensor", stream: "np.random.Generator") -> Kept:
+        import numpy as np
+
+        del stream
+        return Kept(np.arange(len(trace), dtype=np.int64))
+
+
+def everything() -> "method.Selector":
     """The selector that keeps all tau gradients, g_i = sum of all of them.
 
     Use it for the plain baselines; with it every server rule is the one of its own paper.
     """
+    from bherd.method import Selector
+
     return Selector(
         name="everything",
         select=_all,
@@ -21,6 +56,5 @@ def everything() -> Selector:
     )
 
 
-def _all(trace: Tensor, stream: np.random.Generator) -> Indices:
-    del stream
-    return np.arange(len(trace), dtype=np.int64)
+def _all(trace: "Tensor", stream: "np.random.Generator") -> "Indices":
+    return Everything().select(trace, stream).indices

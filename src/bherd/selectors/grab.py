@@ -1,6 +1,10 @@
 """GraB: keep the gradients that an online balancing gives the sign plus."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from bherd.parts.records import Kept
+from bherd.selectors.base import Selector
 
 if TYPE_CHECKING:
     import numpy as np
@@ -8,6 +12,28 @@ if TYPE_CHECKING:
 
     from bherd import method
     from bherd.parts.records import Indices
+
+
+@dataclass(frozen=True)
+class Grab(Selector):
+    """Keeps the steps with the sign plus; needs no share and measures one, α_i = k_i / τ_i.
+
+    For each gradient g in turn, with μ the running mean that has seen g / τ already,
+
+        z = g - μ;   keep g and s <- s + z  if ‖s + z‖ < ‖s - z‖,   else  s <- s - z.
+
+    Where no gradient has the sign plus, all of them count. The balancing is from Lu et al., "GraB: Finding
+    Provably Better Data Permutations than Random Reshuffling" (2022); as a selection it is the baseline
+    GraB-FedAvg of the BHerd paper, which finds it no faster than FedAvg. It needs O(d) memory.
+    """
+
+    scales_with_epochs: ClassVar[bool] = False
+
+    def select(self, trace: "Tensor", stream: "np.random.Generator") -> Kept:
+        from bherd.algorithms.grab import balanced
+
+        del stream
+        return Kept(balanced(trace))
 
 
 def grab() -> "method.Selector":
