@@ -46,3 +46,30 @@ def balanced(trace: Tensor) -> Indices:
         else:
             total -= deviation
     return np.array(plus or range(steps), dtype=np.int64)
+
+
+def balanced_order(trace: Tensor, mean: Tensor | None = None) -> Indices:
+    """GraB's next order: steps with the sign plus from the front, with the sign minus from the back.
+
+    Args:
+        trace: the gradients of an epoch in the order of the visit, of shape (steps, d).
+        mean: what is subtracted from each, the mean of the epoch before; None: nothing.
+
+    >>> balanced_order(torch.tensor([[1.0], [2.0], [3.0], [-4.0]]))
+    array([1, 3, 2, 0])
+    """
+    centre = torch.zeros(trace.shape[1], dtype=torch.float64, device=trace.device)
+    if mean is not None:
+        centre += mean.to(centre)
+    total = torch.zeros_like(centre)
+    front: list[int] = []
+    back: list[int] = []
+    for step, row in enumerate(trace):
+        deviation = row.to(torch.float64) - centre
+        if torch.dot(total, deviation) < 0:
+            total += deviation
+            front.append(step)
+        else:
+            total -= deviation
+            back.append(step)
+    return np.array([*front, *reversed(back)], dtype=np.int64)
