@@ -19,6 +19,7 @@ from bherd.aggregations.median import Median
 from bherd.aggregations.nova import Nova
 from bherd.aggregations.trimmed import TrimmedMean
 from bherd.errors import InputError
+from bherd.parts.part import Part
 from bherd.parts.records import Update
 from tests.parts.flower_strategies import flower_rounds
 
@@ -73,7 +74,7 @@ def test_only_nova_normalizes() -> None:
             flower.MultiKrum(fraction_train=0.0, num_malicious_nodes=1, num_nodes_to_select=3),
         ),
     ],
-    ids=str,
+    ids=lambda value: str(value) if isinstance(value, Part) else type(value).__name__,
 )
 def test_it_merges_as_flower_does(part: Aggregation, strategy: flower.FedAvg, clients: int) -> None:
     samples = list(range(10, 10 + clients))

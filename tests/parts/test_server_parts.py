@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from bherd.errors import InputError
+from bherd.parts.part import Part
 from bherd.parts.records import Step
 from bherd.servers.adagrad import ServerAdagrad
 from bherd.servers.adam import ServerAdam
@@ -62,7 +63,7 @@ def random_updates(rounds: int = 6, scale: float = 1.0) -> Tensor:
         (ServerAdagrad(), FedAdagrad(fraction_train=0.0)),
         (ServerAdagrad(lr=0.5, tau=0.1), FedAdagrad(fraction_train=0.0, eta=0.5, tau=0.1)),
     ],
-    ids=str,
+    ids=lambda value: str(value) if isinstance(value, Part) else type(value).__name__,
 )
 def test_it_moves_as_flower_does(part: ServerOptimizer, strategy: FedAvg, scale: float) -> None:
     fresh = copy.deepcopy(strategy)  # it keeps its memory, so each scale has one of its own
