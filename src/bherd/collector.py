@@ -19,13 +19,14 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bherd.errors import InputError
-from bherd.loop.client import sum_kept
-from bherd.method import Indices, Selector
-from bherd.selectors.herding import herding
+from bherd.indices import Indices
+from bherd.loop.client import checked, sum_kept
+from bherd.selectors.base import Selector
+from bherd.selectors.herding import Herding
 from bherd.tasks.flat import trainable, unravel
 
 
-class Update(NamedTuple):
+class HerdedUpdate(NamedTuple):
     """The local steps that a selector kept."""
 
     total: Tensor
@@ -44,6 +45,8 @@ class Update(NamedTuple):
     """||mean of the kept steps - mean of all||."""
     random_distance: float
     """The same, root mean square, over every choice of as many steps."""
+    counted: float
+    """What the kept steps count together: how many they are, or the sum of the selector's weights."""
 
 
 @dataclass
@@ -114,7 +117,7 @@ class Collector:
             optimizer: any torch optimizer over the model's parameters.
             alpha: the share of the steps that herding keeps, in (0, 1].
             selector: another selector, instead of herding with `alpha`.
-            seed: for selectors that draw, such as `random_share`.
+            seed: for selectors that draw, such as `RandomShare`.
 
         Raises:
             InputError: `optimizer` is no torch optimizer, or has none of the model's parameters.
@@ -131,7 +134,7 @@ class Collector:
                 "Make it from model.parameters()."
             )
         self.model = model
-        self.selector = herding(alpha) if selector is None else selector
+        self.selector = Herding(alpha) if selector is None else selector
         self._stream = np.random.default_rng(seed)
         self._recorder = recorder = _Recorder(model)
         for handle in (
@@ -144,7 +147,7 @@ class Collector:
         round = self._recorder.round
         return 0 if round is None else len(round.moves)
 
-    def herd(self) -> Update:
+    def herd(self) -> HerdedUpdate:
         """Select among the recorded steps, forget them, and return the herded update.
 
         Raises:
@@ -163,10 +166,21 @@ class Collector:
         _check_complete(round, self.model)
         rate = round.rate or 1.0
         trace.div_(rate)
-        kept = self.selector.select(trace, self._stream)
-        total = trace[torch.from_numpy(kept).to(trace.device)].sum(0)
-        distances = sum_kept(trace, kept)[1:]
-        return Update(total, kept, len(trace), unravel(self.model, total), rate, round.start, *distances)
+        kept = checked(self.selector, self.selector.select(trace, self._stream), len(trace))
+        rows = trace[torch.from_numpy(kept.indices).to(trace.device)]
+        if kept.weights is not None:
+            rows = rows * torch.from_numpy(kept.weights).to(rows)[:, None]
+        total, distances = rows.sum(0), sum_kept(trace, kept)[1:]
+        return HerdedUpdate(
+            total,
+            kept.indices,
+            len(trace),
+            unravel(self.model, total),
+            rate,
+            round.start,
+            *distances,
+            counted=len(kept.indices) if kept.weights is None else float(kept.weights.sum()),
+        )
 
 
 def _flat(parameters: list[tuple[str, nn.Parameter]]) -> Tensor:

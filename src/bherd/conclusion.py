@@ -35,7 +35,8 @@ SAME_STEP = 0.1
 MARGIN = f"{100 * ACCURACY_MARGIN:g} points"
 
 Kind = Literal["everything", "random", "chosen"]
-_KINDS: dict[str, Kind] = {"": "everything", "random": "random", "bherd": "chosen", "grab": "chosen"}
+_KINDS: dict[str, Kind | None] = {"everything": "everything", "random": "random", "reversed": None}
+"""By selector; all others choose. Reversed herding is a control that no argument needs."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Role:
     """The share alpha that it keeps; 1 for all."""
     length: float
     """Of its step, in units of FedAvg's."""
-    server_lr: float
+    server_lr: float | None
     terms: Hashable
     """Everything else that it was run with; only equals are compared as controls."""
 
@@ -57,23 +58,20 @@ class Role:
 def role_of(config: Config, length: float | None) -> Role | None:
     """The role of a run's method, given its step's length; None where it has none in the argument."""
     method = config.method
-    prefix, _, base = method.name.rpartition("-")
-    if length is None or prefix not in _KINDS or method.name == "centralized":
+    kind = _KINDS.get(method.part_name("selector"), "chosen")
+    if length is None or kind is None or method.name == "centralized":
         return None
-    kind = _KINDS[prefix]
-    reshuffle = config.train.reshuffle
-    if reshuffle is None:
-        from bherd.methods import named_in  # torch, which planning a comparison does not wait for
-
-        reshuffle = named_in(method).reshuffle
     unnamed = 1.0 if kind == "everything" else math.nan
     share = unnamed if method.alpha is None else method.alpha
+    others = {axis: text for axis, text in method.texts.parts.items() if axis not in ("selector", "server")}
+    server = {"name": method.part_name("server")}
     terms = (
         replace(config.task, data_dir=None),
-        replace(config.train, reshuffle=reshuffle),
+        config.train,
+        tuple({**others, **server}.items()),
         config.run.dtype,
     )
-    return Role(base, kind, share, length, method.server_lr, terms)
+    return Role(method.base, kind, share, length, method.server_lr, terms)
 
 
 @dataclass(frozen=True)
@@ -236,7 +234,7 @@ def _cause(
 
 
 def _advice(role: Role, longer: bool) -> str:
-    plain = f"{role.base}:server_lr={role.length:.3g} and " if longer else ""
+    plain = f"{role.base},server_lr={role.length:.3g} and " if longer else ""
     return (
         f"Nothing here tells what it comes from: run {plain}random-{role.base}, "
         "with the same share and step, beside it."

@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bherd.config_tables import TABLES, MethodConfig, RunConfig, TaskConfig, TrainConfig
+from bherd.config_tables import TABLES, MethodConfig, RunConfig, TaskConfig, TrainConfig, method_config
 from bherd.errors import InputError
-from bherd.method_settings import settings_without
+from bherd.method_texts import SHORTHANDS, carried, explicit
 from bherd.names import did_you_mean
+from bherd.parts.presets import PRESETS
 from bherd.settings import Setting, describe_settings
 
 __all__ = [
@@ -58,10 +59,10 @@ class Config:
                     f"{name} is {table!r}, but a {kind.__name__} is expected; "
                     "Config().replace(...) takes single settings"
                 )
-        who, clients = self.train.participation, self.task.clients
-        if isinstance(who, int) and who > clients:
+        cohort, clients = self.train.cohort, self.task.clients
+        if isinstance(cohort, int) and cohort > clients:
             raise InputError(
-                f"participation is {who} clients a round, but there are {clients}: "
+                f"cohort is {cohort} clients per round, but there are {clients}: "
                 "give a number from 1 to that, or a share such as 0.1; "
                 "with a Task of your own, set clients to the number that it has"
             )
@@ -73,13 +74,20 @@ class Config:
         """
         changes: dict[str, dict[str, Any]] = {}
         for name, value in values.items():
-            known = find_setting(name)
-            changes.setdefault(known.table, {})[known.name] = value
-        method = changes.get("method", {})
-        if isinstance(method.get("name"), str):
-            changes["method"] = {**settings_without(method["name"]), **method}
+            table, key = ("method", name) if name in SHORTHANDS else find_setting(name)[:2]
+            changes.setdefault(table, {})[key] = value
+        method = changes.pop("method", {})
         tables = {name: dataclasses.replace(getattr(self, name), **new) for name, new in changes.items()}
+        if method:
+            tables["method"] = self._method(method)
         return dataclasses.replace(self, **tables)
+
+    def _method(self, changes: dict[str, Any]) -> MethodConfig:
+        texts = self.method.texts
+        if isinstance(changes.get("name"), str):
+            preset = changes["name"].partition(",")[0]
+            return method_config({**carried(texts, preset), **changes} if preset in PRESETS else changes)
+        return method_config({"name": texts.name, **explicit(texts), **changes})
 
 
 Config.__doc__ = "\n\n".join([inspect.getdoc(Config) or "", *map(describe_settings, TABLES.values())])
@@ -116,15 +124,21 @@ def from_dict(tree: Mapping[str, Any], source: str = "") -> Config:
 
 
 def _table(name: str, values: object) -> Any:
+    if name == "method" and isinstance(values, Mapping):
+        _check_keys(name, values, [*(one.name for one in MethodConfig.SETTINGS), *SHORTHANDS])
+        return method_config(values)
     if name not in TABLES:
         raise InputError(f"unknown table [{name}]{did_you_mean(name, TABLES)}")
     if not isinstance(values, Mapping):
         raise InputError(f"{name!r} must be a table of settings, not {values!r}")
-    known = [one.name for one in TABLES[name].SETTINGS]
+    _check_keys(name, values, [one.name for one in TABLES[name].SETTINGS])
+    return TABLES[name](**values)
+
+
+def _check_keys(table: str, values: Mapping[str, Any], known: list[str]) -> None:
     for key in values:
         if key not in known:
-            raise InputError(f"[{name}] has no setting {key!r}{did_you_mean(str(key), known)}")
-    return TABLES[name](**values)
+            raise InputError(f"[{table}] has no setting {key!r}{did_you_mean(str(key), known)}")
 
 
 class OtherSetting(NamedTuple):

@@ -1,41 +1,62 @@
 """The tables of the configuration, each setting described and checked once, in its field."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from bherd.method_settings import complete
+from bherd.method_texts import SHORTHANDS, MethodTexts, explicit, read_method
 from bherd.names import is_own_task
+from bherd.parts.presets import base_of_preset
+from bherd.parts.schedule import Schedule, is_schedule
+from bherd.parts.spec import Spec, text_of
+from bherd.parts.table import AXES, TABLE
 from bherd.settings import (
     Table,
     at_least_one,
     count_or_share,
     described,
-    known_method,
     not_negative,
     positive,
     setting,
-    share,
     size,
 )
 from bherd.tasks.schemes import parse_scheme
 
 
+def _axis(axis: str) -> str | None:
+    """The setting of a part."""
+    named = ", ".join(TABLE[axis].parts)
+    usual = "reshuffled, or fixed for methods that select" if axis == "order" else "as the method has it"
+    about = f"{TABLE[axis].question}: {named}, or your own as package.module:factory"
+    made: str | None = setting(None, about, metavar="PART", usual=usual)
+    return made
+
+
 @described
 @dataclass(frozen=True)
 class MethodConfig(Table):
-    """Which method: the [method] table."""
+    """Which method: the [method] table.
+
+    A part is written NAME[,key=value]..., a method PRESET[,key=value]...; both are spelled out once they are
+    read, so that equal methods are equal tables.
+    """
 
     TABLE: ClassVar = "method"
     name: str = setting(
-        "bherd-fedavg", "method, see `bherd list`", metavar="NAME", flag="method", check=known_method
+        "bherd-fedavg",
+        "method, see `bherd list`; fedavg,server=adam,server.lr=0.1 refines it",
+        metavar="NAME",
+        flag="method",
     )
-    alpha: float | None = setting(
-        None,
-        "share of the local gradients that bherd-, random- and reversed- keep, in (0, 1]",
-        metavar="SHARE",
-        usual="0.5, for methods that keep a share",
-        check=share,
-    )
+    participation: str | None = _axis("participation")
+    order: str | None = _axis("order")
+    optimizer: str | None = _axis("optimizer")
+    correction: str | None = _axis("correction")
+    selector: str | None = _axis("selector")
+    transform: str | None = _axis("transform")
+    aggregation: str | None = _axis("aggregation")
+    server: str | None = _axis("server")
+    shipped: str | None = _axis("shipped")
     step: Literal["equation", "amplified", "matched"] | None = setting(
         None,
         "length of the server's step: equation (as the paper writes it), amplified (1/alpha longer) "
@@ -43,14 +64,70 @@ class MethodConfig(Table):
         metavar="LENGTH",
         usual="equation, for methods that select",
     )
-    server_lr: float = setting(1.0, "factor on the server's step", metavar="RATE", check=positive)
 
     def __post_init__(self) -> None:
-        """What the method has and was not given gets its default; what it does not have is refused."""
+        """Every part is spelled out; what has no effect on the method is refused."""
         super().__post_init__()
-        has = complete(self.name, self.alpha, self.step)
-        object.__setattr__(self, "alpha", has.alpha)
-        object.__setattr__(self, "step", has.step)
+        whole = read_method(self.name, {**{axis: getattr(self, axis) for axis in AXES}, "step": self.step})
+        for name, value in (("name", whole.name), ("step", whole.step), *whole.parts.items()):
+            object.__setattr__(self, name, value)
+
+    @property
+    def texts(self) -> MethodTexts:
+        """The method as texts."""
+        parts = {axis: text for axis in AXES if (text := getattr(self, axis)) is not None}
+        return MethodTexts(self.name, parts, self.step)
+
+    @property
+    def alpha(self) -> float | None:
+        """The selector's nominal share, if it has one."""
+        return self._number("selector", "alpha")
+
+    @property
+    def server_lr(self) -> float | None:
+        """The rate of the server's optimizer, if it has one."""
+        return self._number("server", "lr")
+
+    @property
+    def base(self) -> str:
+        """The method without its selector: fedavg, fednova, scaffold and so on."""
+        return base_of_preset(self.name)
+
+    @property
+    def selects(self) -> bool:
+        """Whether its clients leave steps out."""
+        return self.step is not None
+
+    def part_name(self, axis: str) -> str:
+        """The name of the part on an axis, without its parameters."""
+        return str(getattr(self, axis)).partition(",")[0]
+
+    def _number(self, axis: str, parameter: str) -> float | None:
+        text = dict(Spec.read(axis, getattr(self, axis)).params).get(parameter)
+        if text is None:
+            return None
+        return Schedule(text) if is_schedule(text) else float(text)
+
+
+def method_config(values: Mapping[str, Any]) -> MethodConfig:
+    """A [method] table from its settings and the shorthands `alpha`, `mu` and `server_lr`.
+
+    >>> method_config({"name": "bherd-fedavg", "alpha": 0.3}).selector
+    'herding,alpha=0.3'
+    """
+    short = {key: text_of(_float(values[key])) for key in SHORTHANDS if values.get(key) is not None}
+    rest = {key: value for key, value in values.items() if key not in SHORTHANDS}
+    if not short:
+        return MethodConfig(**rest)
+    made = MethodConfig(**rest)
+    whole = read_method(made.name, {**explicit(made.texts), **short})
+    chosen: dict[str, Any] = explicit(whole)
+    return MethodConfig(whole.name, **chosen)
+
+
+def _float(value: object) -> object:
+    """A shorthand's value as the part's own reader takes it."""
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 @described
@@ -95,15 +172,12 @@ class TrainConfig(Table):
     epochs: float = setting(1.0, "local epochs per round, fractions allowed", metavar="E", check=positive)
     batch_size: int = setting(100, "samples in a local step", metavar="B", check=at_least_one)
     lr: float = setting(1e-4, "learning rate of the local steps", metavar="ETA", check=positive)
-    participation: int | float = setting(
+    cohort: int | float = setting(
         1.0,
         "clients per round: a number, 10, or a share, 0.1",
-        metavar="WHO",
+        metavar="SIZE",
         usual="1.0, everybody",
         check=count_or_share,
-    )
-    reshuffle: bool | None = setting(
-        None, "new sample order every epoch", usual="as the method's paper has it"
     )
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bherd.config import Config
-from bherd.method_settings import settings_of
-from bherd.methods import named_in
+from bherd.methods import method_of
+from bherd.parts.spec import text_of
 from bherd.step_length import SAME, Step, mean_step
 from bherd.step_measure import planned_step
 from bherd.tasks.datasets import load_dataset
@@ -27,13 +27,12 @@ def controls(variants: Sequence[Config], seeds: Sequence[int]) -> Controls:
         variants: the methods of the comparison, on one task.
         seeds: of the comparison; they decide the sizes of the clients, and these the length of a step.
     """
-    choosing = [variant for variant in variants if "step" in settings_of(variant.method.name)]
+    choosing = [variant for variant in variants if variant.method.selects]
     if not choosing:
         return Controls([], [])
     sizes = [_sizes(choosing[0], seed) for seed in seeds]
     wanted, unknown = [], []
     for variant in choosing:
-        base = variant.method.name.rpartition("-")[2]
         matched = variant.replace(step="matched")
         wanted.append(matched)
         for one in (matched, variant):
@@ -41,9 +40,13 @@ def controls(variants: Sequence[Config], seeds: Sequence[int]) -> Controls:
             if step is None:
                 unknown.append(one)
             else:
-                wanted.append(one.replace(name=base, server_lr=_rate(step.length)))
+                wanted.append(_plain(one, step.length))
         if variant.method.alpha is not None:
-            wanted.append(variant.replace(name=f"random-{base}"))
+            wanted.append(
+                variant.replace(
+                    selector=f"random,alpha={text_of(variant.method.alpha)}", order=variant.method.order
+                )
+            )
     new = {one.method: one for one in wanted if one.method not in {v.method for v in variants}}
     return Controls(list(new.values()), unknown)
 
@@ -51,9 +54,16 @@ def controls(variants: Sequence[Config], seeds: Sequence[int]) -> Controls:
 def _step(config: Config, sizes: Sequence[Sequence[int]]) -> Step | None:
     method, train = config.method, config.train
     if method.alpha is None and method.step != "amplified":  # GraB makes up for what it measures
-        return Step(1.0, None, method.server_lr)
-    made = named_in(method)
+        return Step(1.0, None, method.server_lr or 1.0)
+    made = method_of(method)
     return mean_step([planned_step(made, held, train.batch_size, train.epochs) for held in sizes])
+
+
+def _plain(config: Config, length: float) -> Config:
+    """The method without selection at this length of the step."""
+    method = config.method
+    kept_all = config.replace(selector="everything", order=method.order, step=None)
+    return kept_all.replace(server_lr=_rate(length)) if method.server_lr is not None else kept_all
 
 
 def _rate(length: float) -> float:

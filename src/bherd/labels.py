@@ -1,7 +1,8 @@
 """How a method is called in tables, legends and folder names."""
 
 from bherd.config import Config, MethodConfig
-from bherd.method_settings import DEFAULT_STEP
+from bherd.method_texts import refinements
+from bherd.parts.spec import Spec
 
 
 def number(value: float) -> str:
@@ -13,31 +14,38 @@ def number(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def _details(method: MethodConfig) -> list[str]:
-    details = []
+def _details(method: MethodConfig) -> list[tuple[str, str]]:
+    """What sets a method apart from its preset; a share is always told, and so is an order that stays."""
+    details = dict(refinements(method.texts))
     if method.alpha is not None:
-        details.append(f"alpha={number(method.alpha)}")
-    if method.step not in (None, DEFAULT_STEP):
-        details.append(method.step)
-    if method.server_lr != 1.0:
-        details.append(f"server_lr={number(method.server_lr)}")
-    return details
+        details = {"alpha": dict(Spec.read("selector", str(method.selector)).params)["alpha"], **details}
+    if method.order not in (None, "reshuffled"):
+        details["order"] = method.order
+    return [(key, _short(value)) for key, value in details.items()]
+
+
+def _short(value: str) -> str:
+    """A number without a needless '.0', as it still comes back as itself; other texts as they are."""
+    try:
+        return number(float(value)) if "." in value or "e" in value else value
+    except ValueError:
+        return value
 
 
 def method_label(config: Config) -> str:
-    """For legends: the method's name and what is not the default, 'bherd-fedavg alpha=0.5 amplified'."""
-    return " ".join([config.method.name, *_details(config.method)])
+    """For legends: the nearest preset and what differs, 'bherd-fedavg alpha=0.5 amplified'."""
+    details = [value if key == "step" else f"{key}={value}" for key, value in _details(config.method)]
+    return " ".join([config.method.name, *details])
 
 
 def folder_name(config: Config) -> str:
     """For folders: the same without blanks and signs, 'bherd-fedavg_alpha0.5_amplified'."""
-    return "_".join([config.method.name, *_details(config.method)]).replace("=", "")
+    return method_label(config).replace(" ", "_").replace("=", "").replace(":", ".").replace(",", "_")
 
 
 def as_argument(method: MethodConfig) -> str:
-    """For command lines: a method as `bherd compare` takes it, 'bherd-fedavg:alpha=0.5,step=amplified'."""
-    details = [f"step={detail}" if "=" not in detail else detail for detail in _details(method)]
-    return f"{method.name}:{','.join(details)}" if details else method.name
+    """For command lines: a method as `--method` and `bherd compare` take it."""
+    return ",".join([method.name, *(f"{key}={value}" for key, value in _details(method))])
 
 
 def describe(config: Config) -> str:
@@ -48,19 +56,22 @@ def describe(config: Config) -> str:
 def describe_task(config: Config) -> str:
     """Data, clients, model and training of a resolved configuration, with its defaults spelled out."""
     task, train = config.task, config.train
-    who = train.participation
-    some = "" if who == 1 and isinstance(who, float) else f", {_participation(who)} per round"
+    some = (
+        ""
+        if train.cohort == 1 and isinstance(train.cohort, float)
+        else f", {_cohort(train.cohort)} per round"
+    )
     epochs = "" if train.epochs == 1 else f"E = {number(train.epochs)}, "
-    orders = {True: ", a new sample order every epoch", False: ", one fixed sample order", None: ""}
+    orders = {"reshuffled": ", a new sample order every epoch", "fixed": ", one fixed sample order"}
     return (
         f"{task.dataset} ({task.partition}, {_many(task.clients, 'client')}{some}), {task.model}, "
         f"{_many(train.rounds, 'round')}, {epochs}B = {train.batch_size}, lr = {number(train.lr)}"
-        f"{orders[train.reshuffle]}"
+        f"{orders.get(config.method.order or '', '')}"
     )
 
 
-def _participation(who: int | float) -> str:
-    return str(who) if isinstance(who, int) else f"a share of {number(who)}"
+def _cohort(size: int | float) -> str:
+    return str(size) if isinstance(size, int) else f"a share of {number(size)}"
 
 
 def _many(count: int, what: str) -> str:

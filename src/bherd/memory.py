@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -18,12 +19,15 @@ from bherd.engines.linear import has_closed_form
 from bherd.engines.linear_compiled import pays
 from bherd.errors import InputError
 from bherd.generators import preserved
+from bherd.loop.memory import flat
+from bherd.loop.server import cohort_size
+from bherd.loop.state import start_memory
 from bherd.loop.visits import plan_steps
 from bherd.method import Method
 from bherd.sizes import parse_size, show_size
 from bherd.stores import Store, make_store
 from bherd.stores.disk import DiskStore
-from bherd.tasks.flat import trainable
+from bherd.tasks.flat import ravel, trainable
 from bherd.tasks.task import Task
 
 SHARE_OF_FREE = 0.8
@@ -41,7 +45,7 @@ class Estimate(NamedTuple):
     vectors: int
     """Parameters, sums, updates."""
     state: int
-    """What a correction stores for every client."""
+    """What the parts remember, on the server and for every client."""
     activations: int
     data: int
     """A second form of the data that the fast kernels read."""
@@ -61,12 +65,12 @@ def estimate(config: Config, task: Task, method: Method, store: Store) -> Estima
     at_work = min(config.run.workers, task.clients)
     if config.run.engine == "reference":
         at_work, traces = 1, 2 * steps * width * itemsize
-    elif method.selector.keeps_everything:
+    elif method.selector.keeps_all and not method.visiting.learns:
         traces = 0
     else:
         traces = at_work * store.bytes(steps, width, itemsize)
-    reports = task.clients if isinstance(config.train.participation, float) else config.train.participation
-    state = (task.clients + 1) * width * itemsize if method.correction.stateful else 0
+    reports = cohort_size(config.train.cohort, task.clients)
+    state = _remembered(task, method)
     given = outputs_of_layers(task)
     training, evaluation = 2 * config.train.batch_size * sum(given), 2 * AT_ONCE * max(given, default=0)
     return Estimate(
@@ -77,6 +81,18 @@ def estimate(config: Config, task: Task, method: Method, store: Store) -> Estima
         data=(task.x_train.numel() + task.x_test.numel()) if has_closed_form(task) and pays(task) else 0,
         libraries=at_work * _CONSTANT,
     )
+
+
+def _remembered(task: Task, method: Method) -> int:
+    """Bytes that the parts remember: the server's, and every client's."""
+    params = ravel(task.model.module)
+    server = start_memory(method, params, task.clients)
+    client = {"correction": method.correction.client_init(params)}
+    if method.transform.lossy:
+        stream = np.random.default_rng(0)
+        client["transform"] = method.transform.send({}, torch.zeros_like(params), 0, stream).state
+    own, shared = (sum(t.nbytes for t in flat(memory).values()) for memory in (client, server))
+    return shared + task.clients * own
 
 
 def outputs_of_layers(task: Task) -> list[int]:
@@ -121,7 +137,7 @@ def _too_much(config: Config, needed: Estimate, limit: int) -> str:
     parts = {
         "gradients that wait for their selection": needed.traces,
         "model vectors": needed.vectors,
-        "the correction's state of every client": needed.state,
+        "what the parts remember of every client": needed.state,
         "activations": needed.activations,
         "the data in the form that is read fastest": needed.data,
         "libraries": needed.libraries,

@@ -1,128 +1,125 @@
-"""A federated method is a product of three choices: correction x selector x server rule.
+"""A method: seven answers to the questions of a round, and one more for the end of the run.
 
-Each choice is a small value made of pure functions over flat arrays, so that every combination is
-legal and a new one is one small file. The arrays are torch tensors of one dtype and device:
-parameters and gradients of shape (d,), the trace of one client's local gradients of shape (steps, d).
+One round, for the server's parameters w:
 
-One round, for the server parameters w and the correction's shared state c:
+    the server:     clients   = participation.choose()
+    each client i:  visits    = order.visit()
+                    directions d = optimizer.direction(gradient + correction.terms), w_i <- w_i - lr d
+                    kept      = selector.select(trace of the directions)
+                    update    = transform.send(sum of the kept directions)
+    the server:     direction = aggregation.combine(updates), by the length that `step` says
+                    w         <- server.update(direction)
+                    shipped   follows w
 
-    each client i:  trace of its local SGD from w, every gradient changed by the correction's offset
-                    kept   = selector.select(trace)
-                    Report = (sum of the kept gradients, how many, steps, weight, correction's extra)
-    the server:     w <- server.update(reports)          c <- correction.combine(extras)
+Imports neither torch nor numpy.
 """
 
-import typing
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
 
-import numpy as np
-import numpy.typing as npt
-from torch import Tensor
-
-from bherd.method_settings import StepLength as StepLength
-
-STEP_LENGTHS: tuple[StepLength, ...] = typing.get_args(StepLength)
-Indices = npt.NDArray[np.int64]
-
-
-class Report(NamedTuple):
-    """What one client sends to the server at the end of a round."""
-
-    client: int
-    weight: float
-    """The number of the client's samples; the server turns weights into shares p_i."""
-    steps: int
-    """Local steps taken, tau_i."""
-    kept: int
-    """Gradients kept, k_i."""
-    kept_sum: Tensor
-    """Sum of the kept gradients, g_i, of shape (d,)."""
-    extra: Tensor | None = None
-    """What the correction wants the server to have (SCAFFOLD: the change of c_i)."""
-    buffers: Tensor | None = None
-    """The model's buffers after local training (BatchNorm statistics), if it has any."""
-
-
-class Gain(NamedTuple):
-    """How much longer than the plain sum of kept gradients the server's step is.
-
-    `share` is the nominal alpha of the selector, or the measured one where the selector has none;
-    `epochs` is the factor E of the paper's aggregation where it belongs to the selector, else 1.
-    """
-
-    epochs: float
-    share: float
-
-
-@dataclass(frozen=True)
-class Selector:
-    """Chooses which local gradients count.
-
-    `select` is given the trace, of shape (steps, d), and a random stream of its own, and returns the
-    kept indices in order of selection: at least one, none twice.
-    """
-
-    name: str
-    select: Callable[[Tensor, np.random.Generator], Indices]
-    share: float | None
-    """The nominal share alpha that the server's step makes up for; None: measured, round by round."""
-    scales_with_epochs: bool
-    """Whether the factor E of the paper's aggregation belongs to this selector."""
-    keeps_everything: bool = False
-    """True lets an engine sum the gradients as they come instead of storing them."""
-    count: Callable[[int], int] | None = None
-    """How many of tau gradients it keeps, where that is known before they are seen."""
-
-    def gain(self, reports: Sequence[Report], epochs: float) -> Gain:
-        """The factors by which the server's step makes up for the gradients that were left out."""
-        share = self.share
-        if share is None:
-            share = sum(p * r.kept / r.steps for p, r in zip(shares(reports), reports, strict=True))
-        return Gain(epochs if self.scales_with_epochs else 1.0, share)
-
-
-@dataclass(frozen=True)
-class Correction:
-    """Changes every local gradient by a constant of the round, and may keep state to do so.
-
-    `own` is the client's state and `shared` the server's, both of shape (d,), both zero at the start.
-    """
-
-    name: str
-    stateful: bool
-    """False: `own` and `shared` are never looked at and need not be stored."""
-    offset: Callable[[Tensor, Tensor], Tensor]
-    """(own, shared) -> what is added to every gradient of the round."""
-    finish: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
-    """(own, shared, mean of the kept corrected gradients) -> (new own, extra for the server)."""
-    combine: Callable[[Tensor, Sequence[Tensor], int], Tensor]
-    """(shared, extras of the round's clients, number of all clients) -> new shared."""
-
-
-@dataclass(frozen=True)
-class Server:
-    """Turns the reports of a round into the direction of the server's step.
-
-    The direction is in units of the local learning rate: w <- w - local_lr * server_lr * direction.
-    Reports come sorted by client, so that the sum is the same whatever the order of arrival.
-    """
-
-    name: str
-    direction: Callable[[Sequence[Report], Gain], Tensor]
-    server_lr: float = 1.0
+from bherd.aggregations.average import Average
+from bherd.aggregations.base import Aggregation
+from bherd.corrections.base import Correction
+from bherd.corrections.none import NoCorrection
+from bherd.errors import InputError
+from bherd.optimizers.base import LocalOptimizer
+from bherd.optimizers.sgd import LocalSgd
+from bherd.orders.base import Order
+from bherd.orders.fixed import FixedOrder
+from bherd.orders.reshuffled import Reshuffled
+from bherd.pairs import refuse_pairs
+from bherd.participation.base import Participation
+from bherd.participation.uniform import Uniform
+from bherd.parts.part import Part, at_round
+from bherd.parts.records import STEP_LENGTHS, Report, StepLength
+from bherd.parts.spec import base_of
+from bherd.parts.table import AXES
+from bherd.selectors.base import Selector
+from bherd.selectors.everything import Everything
+from bherd.servers.base import ServerOptimizer
+from bherd.servers.sgd import ServerSgd
+from bherd.shipped.base import Shipped
+from bherd.shipped.last import LastModel
+from bherd.transforms.base import Transform
+from bherd.transforms.none import AsItIs
 
 
 @dataclass(frozen=True)
 class Method:
-    """One federated method: a correction, a selector and a server rule, and its habit of shuffling."""
+    """One federated method: a part for each question. What is left out is FedAvg's answer.
 
-    correction: Correction
-    selector: Selector
-    server: Server
-    reshuffle: bool = False
-    """Whether clients draw a new order of their samples every epoch, unless the user says otherwise."""
+    Args:
+        selector: what clients keep.
+        correction: what is added to their gradients.
+        aggregation: how updates are merged.
+        server: how the server moves.
+        order: what clients visit; None: reshuffled where everything is kept, else one fixed order, as in
+            the paper.
+        participation: who is asked.
+        optimizer: how clients step.
+        transform: what clients send.
+        shipped: which model is evaluated and saved.
+        step: the length of the server's step for methods that select: equation (as the paper writes it, the
+            default), amplified (1/alpha longer) or matched (FedAvg's). None where everything is kept.
+
+    Raises:
+        InputError: a part does not belong to its axis, or two parts make no sense together.
+    """
+
+    selector: Selector = field(default_factory=Everything)
+    correction: Correction = field(default_factory=NoCorrection)
+    aggregation: Aggregation = field(default_factory=Average)
+    server: ServerOptimizer = field(default_factory=ServerSgd)
+    order: Order | None = None
+    participation: Participation = field(default_factory=Uniform)
+    optimizer: LocalOptimizer = field(default_factory=LocalSgd)
+    transform: Transform = field(default_factory=AsItIs)
+    shipped: Shipped = field(default_factory=LastModel)
+    step: StepLength | None = None
+
+    def __post_init__(self) -> None:
+        if self.order is None:
+            object.__setattr__(self, "order", usual_order(self.selector))
+        for axis in AXES:
+            part, base = getattr(self, axis), base_of(axis)
+            if not isinstance(part, base):
+                raise InputError(f"{axis} is {part!r}: must be a {base.__name__}.")
+        if self.step not in (None, *STEP_LENGTHS):
+            raise InputError(f"step = {self.step!r}: must be one of {', '.join(STEP_LENGTHS)}.")
+        if self.step is not None and self.selector.keeps_all:
+            raise InputError(
+                f"step = {self.step}: {self.selector} keeps everything and has none. Leave it out."
+            )
+        if self.step is None and not self.selector.keeps_all:
+            object.__setattr__(self, "step", "equation")
+        refuse_pairs(self.parts)
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        """Every part by its axis."""
+        return {axis: getattr(self, axis) for axis in AXES}
+
+    @property
+    def visiting(self) -> Order:
+        """The order, which is always there once the method is made."""
+        return cast(Order, self.order)
+
+    def at(self, round: int) -> "Method":
+        """The method with every schedule replaced by its number in this round."""
+        changed = {}
+        for axis in AXES:
+            part = getattr(self, axis)
+            now = at_round(part, round)
+            if now is not part:
+                changed[axis] = now
+        return dataclasses.replace(self, **changed) if changed else self
+
+
+def usual_order(selector: Selector) -> Order:
+    """Reshuffled where everything is kept; a selector's clients have one fixed order, as in the paper."""
+    return Reshuffled() if selector.keeps_all else FixedOrder()
 
 
 def shares(reports: Sequence[Report]) -> list[float]:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from bherd import memory, methods
+from bherd import memory
 from bherd.config import Config
 from bherd.default_model import with_model
 from bherd.engines import ReferenceEngine, SimulateEngine
 from bherd.errors import InputError
 from bherd.loop.engine import Engine
-from bherd.loop.state import Local, Schedule
+from bherd.loop.state import Local, RunPlan
 from bherd.method import Method
+from bherd.methods import config_of, method_of, spelled_out
 from bherd.names import is_own_task
 from bherd.own_task import own_config
 from bherd.step_length import Step
@@ -35,7 +36,7 @@ class Session(NamedTuple):
     config: Config
     task: Task
     method: Method
-    schedule: Schedule
+    plan: RunPlan
     local: Local
     store: Store | None = None
     """Where gradients wait for their selection; None: in memory."""
@@ -68,21 +69,23 @@ class Session(NamedTuple):
         return SimulateEngine(self.task, self.method, self.local, workers, self.store)
 
 
-def prepare(config: Config, *, task: Task | None = None, method: Method | None = None) -> Session:
+def prepare(config: Config, *, task: Task | None = None, method: Method | str | None = None) -> Session:
     """Load the data, deal it out, build the model: all that can fail, before anything is written.
 
     A `task` or a `method` of your own takes the place of the one that the configuration names. The
     session's configuration then says 'own task', with the clients, the dtype and the device of the task.
     """
-    method = method or method_of(config)
-    config = resolve(config if task is None else own_config(config, task), method)
+    if method is not None:
+        config = with_method(config, method)
+    config = resolve(config if task is None else own_config(config, task))
+    method = method if isinstance(method, Method) else method_of(config.method)
     note = None
     if task is None:
         task, note = _task(config)
     train = config.train
-    schedule = Schedule(
+    plan = RunPlan(
         train.rounds,
-        train.participation,
+        train.cohort,
         train.epochs,
         train.lr,
         config.run.seed,
@@ -93,30 +96,30 @@ def prepare(config: Config, *, task: Task | None = None, method: Method | None =
         train.batch_size,
         train.epochs,
         train.lr,
-        bool(train.reshuffle),
         config.run.seed,
         config.run.snapshot_every,
     )
     store = memory.choose_store(config, task, method)
-    return Session(config, task, method, schedule, local, store, note)
+    return Session(config, task, method, plan, local, store, note)
 
 
-def method_of(config: Config) -> Method:
-    """The method that a configuration names."""
-    return methods.named_in(config.method)
+def with_method(config: Config, method: Method | str) -> Config:
+    """The configuration with another method: by name, or the one that describes a `Method`."""
+    if isinstance(method, str):
+        return config.replace(method=method)
+    return replace(config, method=config_of(method))
 
 
-def resolve(config: Config, method: Method | None = None) -> Config:
-    """Fill in what the configuration leaves to us; `method` is your own, if it is not the one named."""
+def resolve(config: Config) -> Config:
+    """Fill in what the configuration leaves to us; a user's parts are imported for it."""
     config = with_model(config)
+    config = replace(config, method=spelled_out(config.method))
     if config.method.name == "centralized" and not is_own_task(config.task.dataset):
         config = replace(
             config,
             task=replace(config.task, clients=1, partition="case1"),
-            train=replace(config.train, participation=1.0),
+            train=replace(config.train, cohort=1.0),
         )
-    if config.train.reshuffle is None:
-        config = config.replace(reshuffle=(method or method_of(config)).reshuffle)
     if config.run.workers == 0:
         config = replace(config, run=replace(config.run, workers=os.cpu_count() or 1))
     return config

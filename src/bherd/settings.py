@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from bherd.errors import InputError
-from bherd.names import METHOD_NAMES, did_you_mean
 from bherd.sizes import parse_size
 
 Check = Callable[[Any], str | None]
@@ -160,23 +159,11 @@ def not_negative(value: int) -> str | None:
     return None if value >= 0 else ", but it must not be negative"
 
 
-def known_method(name: str) -> str | None:
-    """For the name of a method."""
-    return None if name in METHOD_NAMES else f", which is not known{did_you_mean(name, METHOD_NAMES)}"
-
-
-def share(alpha: float) -> str | None:
-    """For the share of gradients to keep."""
-    if math.isfinite(alpha) and 0 < alpha <= 1:
-        return None
-    return ", but the share of gradients to keep must lie in (0, 1]: 0.5 keeps half of them, 1 keeps all"
-
-
-def count_or_share(participation: int | float) -> str | None:
+def count_or_share(cohort: int | float) -> str | None:
     """For the clients per round: 1 is one client, 1.0 is everybody."""
-    if isinstance(participation, int):
-        return None if participation >= 1 else " clients a round, but it must be at least 1"
-    if math.isfinite(participation) and 0 < participation <= 1:
+    if isinstance(cohort, int):
+        return None if cohort >= 1 else " clients per round, but it must be at least 1"
+    if math.isfinite(cohort) and 0 < cohort <= 1:
         return None
     return ", but a share must lie in (0, 1]; for a number of clients write it without a point"
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from bherd.config import Config
 from bherd.loop.rounds import Round, run_rounds
+from bherd.loop.server import shipped_params
 from bherd.loop.state import start_state
 from bherd.method import Method
 from bherd.runs.records import metrics_line
@@ -41,7 +42,7 @@ def simulate(
     config: Config | None = None,
     *,
     task: Task | None = None,
-    method: Method | None = None,
+    method: Method | str | None = None,
     on_round: Callable[[Round], None] | None = None,
 ) -> Result:
     """Run a federation and return its result; nothing is written to disk.
@@ -49,13 +50,14 @@ def simulate(
     Args:
         config: every setting; the defaults of `Config` where it is left out.
         task: data and model of your own, in place of those that the configuration names.
-        method: a `Method` of your own, in place of the one that the configuration names.
+        method: a name such as 'fedavg' or 'fedavg,server=adam', or a `Method` of your own, in place of the
+            one that the configuration names.
         on_round: called with the record of each round.
 
     Warns where clients cannot keep the share that was asked for, so that the step has another length.
 
-    >>> from bherd import Config, methods
-    >>> result = simulate(Config().replace(rounds=3, lr=0.01), method=methods.bherd_fedavg(0.5))
+    >>> from bherd import Config
+    >>> result = simulate(Config().replace(rounds=3, lr=0.01), method="bherd-fedavg,alpha=0.5")
     >>> len(result.metrics)
     3
     """
@@ -67,11 +69,12 @@ def simulate(
     metrics: list[dict[str, Any]] = []
     diverged_at = None
     with closing(session.engine()) as engine:
-        for after, record in run_rounds(engine, session.task, session.method, session.schedule, state):
+        for after, record in run_rounds(engine, session.task, session.method, session.plan, state):
             state = after
             metrics.append(metrics_line(record))
             diverged_at = record.round if record.diverged else None
             if on_round is not None:
                 on_round(record)
-    model = state_of(session.task.model.module, state.params, state.buffers)
-    return Result(session.config, state.params, model, metrics, diverged_at)
+    params = shipped_params(session.method, state)
+    model = state_of(session.task.model.module, params, state.buffers)
+    return Result(session.config, params, model, metrics, diverged_at)

@@ -6,8 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from bherd.loop.server import weighted
 from bherd.loop.visits import plan_steps
-from bherd.method import Method, Report, shares
+from bherd.method import Method, shares
+from bherd.parts.records import Report
+from bherd.servers.sgd import ServerSgd
 from bherd.step_length import Step
 
 
@@ -23,12 +26,14 @@ def step_of(method: Method, reports: Sequence[Report], epochs: float) -> Step:
         epochs: the factor E of the paper's aggregation.
     """
     ordered = sorted(reports, key=lambda report: report.client)
-    ones = [r._replace(kept_sum=torch.tensor([r.kept], dtype=torch.float64)) for r in ordered]
-    direction = float(method.server.direction(ones, method.selector.gain(ones, epochs)))
+    ones = [r._replace(update=torch.tensor([r.kept], dtype=torch.float64)) for r in ordered]
+    updates, factor = weighted(method, ones, epochs)
+    direction = factor * sum(update.weight * float(update.vector) for update in updates)
     fedavg = sum(p * report.steps for p, report in zip(shares(ones), ones, strict=True))
     kept_share = sum(report.kept for report in ones) / sum(report.steps for report in ones)
-    asked = None if method.selector.keeps_everything else method.selector.share
-    return Step(kept_share, asked, method.server.server_lr * direction / fedavg)
+    asked = None if method.selector.keeps_all else method.selector.nominal_share()
+    rate = method.server.lr if isinstance(method.server, ServerSgd) else 1.0
+    return Step(kept_share, asked, rate * direction / fedavg)
 
 
 def planned_step(method: Method, sizes: Sequence[int], batch_size: int, epochs: float) -> Step | None:
@@ -40,12 +45,13 @@ def planned_step(method: Method, sizes: Sequence[int], batch_size: int, epochs: 
         batch_size: samples in a local step, B.
         epochs: local epochs per round, E.
     """
-    count = method.selector.count
-    if count is None:
-        return None
-    taken = [plan_steps(size, batch_size, epochs).steps for size in sizes]
-    found = zip(sizes, taken, strict=True)
-    reports = [_report(i, float(size), steps, count(steps)) for i, (size, steps) in enumerate(found)]
+    reports = []
+    for client, size in enumerate(sizes):
+        steps = plan_steps(size, batch_size, epochs).steps
+        kept = method.selector.count(steps)
+        if kept is None:
+            return None
+        reports.append(_report(client, float(size), steps, kept))
     return step_of(method, reports, epochs)
 
 

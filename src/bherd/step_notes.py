@@ -1,13 +1,11 @@
 """What a comparison has to say of steps that are longer or shorter than FedAvg's."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from bherd.conclusion import SAME_STEP
 from bherd.config import MethodConfig
-from bherd.labels import as_argument
-from bherd.method_settings import settings_of
+from bherd.labels import number
 from bherd.step_length import SAME, Step, times_fedavg
 
 
@@ -20,12 +18,12 @@ class Stepper(NamedTuple):
 
     @property
     def selects(self) -> bool:
-        return "step" in settings_of(self.method.name)
+        return self.method.selects
 
     @property
     def base(self) -> str:
         """The method without its selector."""
-        return self.method.name.rpartition("-")[2]
+        return self.method.base
 
 
 def lengths_differ(steps: Sequence[Step | None]) -> bool:
@@ -69,10 +67,14 @@ def _missing(one: Stepper, steppers: Sequence[Stepper]) -> tuple[str, ...]:
     same = [other for other in steppers if other.base == one.base and _as_long(other, one)]
     missing = []
     if all(other.selects for other in same):
-        missing.append(f"{one.base}:server_lr={one.step.length:.3g}")
+        missing.append(f"{one.base},server_lr={one.step.length:.3g}")
     if one.method.alpha is not None and not any(_is_random(other, one) for other in same):
-        missing.append(as_argument(replace(one.method, name=f"random-{one.base}")))
+        missing.append(f"random-{one.base},alpha={number(one.method.alpha)}" + _step(one.method))
     return tuple(missing)
+
+
+def _step(method: MethodConfig) -> str:
+    return "" if method.step == "equation" else f",step={method.step}"
 
 
 def _as_long(other: Stepper, one: Stepper) -> bool:
@@ -80,4 +82,4 @@ def _as_long(other: Stepper, one: Stepper) -> bool:
 
 
 def _is_random(other: Stepper, one: Stepper) -> bool:
-    return other.method.name.startswith("random-") and other.method.alpha == one.method.alpha
+    return other.method.part_name("selector") == "random" and other.method.alpha == one.method.alpha

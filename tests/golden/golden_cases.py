@@ -18,7 +18,6 @@ import torch
 from safetensors.torch import load_file
 
 from bherd.config import Config
-from bherd.names import METHOD_NAMES
 from bherd.runs import directory as names
 from bherd.runs.life import resume, run
 from bherd.runs.read import read_run
@@ -28,6 +27,9 @@ VALUES = Path(__file__).with_name("values.json")
 ENGINES = ("reference", "simulate")
 SEEDS = (0, 1)
 ROUNDS = 4
+PREFIXES = ("", "bherd-", "grab-", "random-", "reversed-")
+BASES = ("fedavg", "fednova", "scaffold")
+METHOD_NAMES = ("centralized", *(prefix + base for base in BASES for prefix in PREFIXES))
 SELECTING = tuple(name for name in METHOD_NAMES if "-" in name)
 
 
@@ -78,9 +80,9 @@ def config_of(case: Case, data: Path) -> Config:
     odd = case.seed % 2 == 1
     settings: dict[str, Any] = {} if case.step == "equation" else {"step": case.step}
     if case.method != "centralized":
-        settings["participation"] = 0.75 if odd else 1.0
+        settings["cohort"] = 0.75 if odd else 1.0
     return Config().replace(
-        name=case.method,
+        method=case.method,
         dataset="mnist-mini" if case.digits else str(data),
         model=case.model,
         partition="case2" if case.digits else "dirichlet:1.0",

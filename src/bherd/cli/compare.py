@@ -16,6 +16,7 @@ from bherd.cli.variants import not_common, print_header, with_controls
 from bherd.config import from_dict
 from bherd.default_model import with_model
 from bherd.errors import InputError
+from bherd.method_texts import SHORTHANDS
 
 if TYPE_CHECKING:
     from bherd.cli.table import Column
@@ -24,18 +25,19 @@ if TYPE_CHECKING:
     from bherd.statistics import Interval, Reach
 
 _EPILOG = """\
-A METHOD may carry its own settings: NAME:alpha=A,step=equation|amplified|matched,server_lr=R. A flag such as
---step goes to the methods that have it.
+A METHOD is NAME[,key=value]...: fedavg,server=adam,server.lr=0.1 or bherd-fedavg,alpha=0.3,step=amplified. A
+flag such as --step goes to the methods that have it, one such as --server to all.
 
 examples:
   bherd compare fedavg bherd-fedavg --seeds 5 --rounds 50 --lr 1e-3
-  bherd compare fedavg bherd-fedavg:step=amplified --controls --seeds 5 --rounds 50 --lr 1e-3
+  bherd compare fedavg bherd-fedavg,step=amplified --controls --seeds 5 --rounds 50 --lr 1e-3
+  bherd compare fedavg fedprox,mu=0.1 fedadam,server.lr=0.01 --cohort 2 --rounds 50 --lr 1e-3
   bherd compare scaffold bherd-scaffold --model cnn --lr 0.05 --batch-size 20 --partition dirichlet:0.3
 
-All methods visit their samples in the same way: in a new order every epoch, or, with --no-reshuffle, in one
-fixed order. A speed-up of a method with a longer step means something only beside the same step without
-selection (fedavg with server_lr = 1/alpha) and with random selection: --controls. Starting the same command
-again continues what was stopped.
+All methods visit their samples in the same way: in a new order every epoch, unless --order says otherwise. A
+speed-up of a method with a longer step means something only beside the same step without selection
+(fedavg,server_lr=2 for alpha = 0.5) and with random selection: --controls. Starting the same command again
+continues what was stopped.
 """
 
 
@@ -69,18 +71,17 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
 
 def execute(args: argparse.Namespace) -> int:
     given = given_by(args)
-    given.get("method", {}).pop("name", None)
-    base = with_model(from_dict(given))
-    if base.train.reshuffle is None:
-        base = base.replace(reshuffle=True)
+    method = given.pop("method", {})
+    common = {key: method.pop(key) for key in (*SHORTHANDS, "step") if method.get(key) is not None}
+    base = with_model(from_dict(given)).replace(method="fedavg", **{"order": "reshuffled", **method})
     if args.seeds < 1:
         raise InputError(f"--seeds is {args.seeds}, but at least 1 is needed")
     if args.target is not None and not 0 < args.target <= 1:
         raise InputError(f"--target is {args.target}, but an accuracy between 0 and 1 is expected")
     from bherd.many.compare import collect, default_target, free_folder, parse_variant, plan
 
-    variants = [parse_variant(text, base) for text in args.methods]
-    notes = not_common(given.get("method", {}), variants)
+    variants = [parse_variant(text, base, common) for text in args.methods]
+    notes = not_common(common, variants)
     if args.controls:
         variants, unknown = with_controls(variants, range(args.seeds))
         notes += unknown
@@ -110,8 +111,9 @@ def write_comparison(rows: "Sequence[Row]", target: float, jobs: "Sequence[Job]"
     from bherd.report import build
 
     task = jobs[0].config.task
-    order = "reshuffled" if jobs[0].config.train.reshuffle else "fixed order"
-    title = f"{task.dataset}, {task.model}, {task.partition}, {task.clients} clients, {order}"
+    orders = {str(job.config.method.order) for job in jobs}
+    order = f", {orders.pop()} order" if len(orders) == 1 else ""
+    title = f"{task.dataset}, {task.model}, {task.partition}, {task.clients} clients{order}"
     picture = plot_comparison(rows, out / "comparison.png", title=title, target=target)
     report = build([out], out / "report.html")
     sys.stdout.write(f"picture: {picture}\nruns:    {out}\nreport:  {report}\n")

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 ALPHA = 0.5
-FEDAVG, BHERD = "fedavg", f"bherd-fedavg:alpha={ALPHA}"
-AMPLIFIED = f"bherd-fedavg:alpha={ALPHA},step=amplified"
-FEDAVG_CONTROL = f"fedavg:server_lr={1 / ALPHA:g}"
-RANDOM_CONTROL = f"random-fedavg:alpha={ALPHA},step=amplified"
+FEDAVG, BHERD = "fedavg", f"bherd-fedavg,alpha={ALPHA}"
+AMPLIFIED = f"bherd-fedavg,alpha={ALPHA},step=amplified"
+FEDAVG_CONTROL = f"fedavg,server_lr={1 / ALPHA:g}"
+RANDOM_CONTROL = f"random-fedavg,alpha={ALPHA},step=amplified"
 METHODS = (FEDAVG, BHERD, AMPLIFIED, FEDAVG_CONTROL, RANDOM_CONTROL)
 
 _DESCRIPTION = (
@@ -42,7 +42,7 @@ def execute(args: argparse.Namespace) -> int:
 
     print_prose(_DESCRIPTION)
     sys.stdout.write("\n")
-    base = Config().replace(model="svm", rounds=args.rounds, lr=1e-3, reshuffle=True, snapshot_every=10)
+    base = Config().replace(method="fedavg", model="svm", rounds=args.rounds, lr=1e-3, snapshot_every=10)
     jobs = plan([parse_variant(text, base) for text in METHODS], range(args.seeds), args.out)
     print_header(jobs)
     run_with_progress(jobs, os.cpu_count() or 1, quiet=False)

@@ -8,7 +8,10 @@ import textwrap
 from typing import Any
 
 from bherd.config import all_settings
-from bherd.names import BASES, CENTRALIZED, METHOD_NAMES, PREFIXES
+from bherd.parts.presets import BASES, CENTRALIZED, PREFIXES, PRESETS
+from bherd.parts.schedule import KINDS
+from bherd.parts.spec import describe_part
+from bherd.parts.table import TABLE
 
 MODELS = {
     "svm": "squared hinge, even against odd classes, lambda 0.1",
@@ -25,13 +28,20 @@ PARTITIONS = {
     "shards:K": "K labels per client",
     "quantity:BETA": "IID labels, unequal sizes",
 }
-TABLES = ("methods", "models", "datasets", "partitions", "settings")
+TABLES = ("methods", "parts", "schedules", "models", "datasets", "partitions", "settings")
 
 
 def table(title: str) -> dict[str, str]:
     """What can be named, and what it is, of one of TABLES."""
     if title == "methods":
-        return {**BASES, **{f"{prefix}*": text for prefix, text in PREFIXES.items()}, **CENTRALIZED}
+        prefixes = {f"{prefix}*": preset for prefix, preset in PREFIXES.items()}
+        return {name: preset.about for name, preset in {**BASES, **prefixes, **CENTRALIZED}.items()}
+    if title == "parts":
+        return {
+            f"{axis} {name}": describe_part(axis, name) for axis, row in TABLE.items() for name in row.parts
+        }
+    if title == "schedules":
+        return {f"{name}:{kind.arguments}": kind.help for name, kind in KINDS.items()}
     if title == "settings":
         return {one.path: f"{one.help} [{one.usual}]" for one in all_settings()}
     return {"models": MODELS, "partitions": PARTITIONS}.get(title) or datasets()
@@ -53,8 +63,8 @@ def datasets() -> dict[str, str]:
 def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
     parser = subparsers.add_parser(
         "list",
-        help="list methods, models, datasets, partitions and settings",
-        description="Everything that can be named on the command line. * is fedavg, fednova or scaffold.",
+        help="list methods, parts, models, datasets, partitions and settings",
+        description="Everything that can be named on the command line. * is a method from fedavg to krum.",
     )
     parser.add_argument("what", nargs="?", choices=TABLES, help="only one of the tables")
     parser.add_argument("--json", action="store_true", help="print JSON; methods in full")
@@ -66,7 +76,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.json:
         names = {title: list(table(title)) for title in chosen}
         if "methods" in names:
-            names["methods"] = list(METHOD_NAMES)
+            names["methods"] = list(PRESETS)
         sys.stdout.write(json.dumps(names) + "\n")
         return 0
     width = max(60, min(100, shutil.get_terminal_size().columns))

@@ -8,7 +8,7 @@ from typing import Any
 from bherd.config import Config, all_settings, from_dict
 from bherd.default_model import with_model
 from bherd.errors import InputError
-from bherd.method_settings import settings_without
+from bherd.method_texts import SHORTHANDS
 from bherd.settings import Setting, options_of
 
 _TITLES = {"method": "method", "task": "task", "train": "training", "run": "computing"}
@@ -29,6 +29,9 @@ def add_config_options(parser: argparse.ArgumentParser, *, one_run: bool) -> Non
     for one in all_settings():
         if one_run or one.name not in ("name", "seed"):
             _add_flag(groups["training" if one.name == "seed" else _TITLES[one.table]], one)
+    for key, (axis, parameter) in SHORTHANDS.items():
+        text = f"shorthand for the {axis}'s {parameter}, where it has one"
+        groups["method"].add_argument(f"--{key.replace('_', '-')}", dest=key, metavar="NUMBER", help=text)
     parser.add_argument(
         "--set",
         dest="assignments",
@@ -64,14 +67,13 @@ def config_from(args: argparse.Namespace) -> Config:
 def given_by(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """What the file, --set and the flags say, without defaults.
 
-    A method that a flag names leaves behind what the file says of another one.
+    A method that a flag names replaces the file's whole [method] table.
     """
     tree: dict[str, dict[str, Any]] = {}
     if args.config is not None:
         tree = _read(args.config)
-    name = getattr(args, "name", None)
-    for other in () if name is None else settings_without(name):
-        tree.get("method", {}).pop(other, None)
+    if getattr(args, "name", None) is not None:
+        tree.pop("method", None)
     for assignment in args.assignments:
         section, key, value = _assignment(assignment)
         tree.setdefault(section, {})[key] = value
@@ -79,6 +81,9 @@ def given_by(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
         value = getattr(args, one.name, None)
         if value is not None:
             tree.setdefault(one.table, {})[one.name] = value
+    for key in SHORTHANDS:
+        if getattr(args, key, None) is not None:
+            tree.setdefault("method", {})[key] = getattr(args, key)
     return tree
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from bherd.config import Config
 from bherd.errors import InputError
 from bherd.labels import describe_task, method_label
-from bherd.method_settings import same_length, settings_of
+from bherd.method_texts import same_length
 
 if TYPE_CHECKING:
     from bherd.many.jobs import Job
@@ -18,17 +18,19 @@ def not_common(given: Mapping[str, Any], variants: Sequence[Config]) -> list[str
     Raises:
         InputError: where none of them has it.
     """
+    from bherd.many.compare import has_setting
+
     notes = []
-    for setting in ("alpha", "step"):
-        without = [v.method.name for v in variants if setting not in settings_of(v.method.name)]
-        if given.get(setting) is None or not without:
+    for key, value in given.items():
+        without = [v.method.name for v in variants if not has_setting(v.method, key)]
+        if not without:
             continue
         names = ", ".join(dict.fromkeys(without))
         if len(without) == len(variants):
-            raise InputError(f"{setting} = {given[setting]}: none of {names} has it. Leave it out.")
-        note = f"{setting} = {given[setting]} does not apply to {names}"
-        plain = [name for name in dict.fromkeys(without) if "step" not in settings_of(name)]
-        if given[setting] == "amplified" and plain:
+            raise InputError(f"{key} = {value}: none of {names} has it. Leave it out.")
+        note = f"{key} = {value} does not apply to {names}"
+        plain = list(dict.fromkeys(v.method.name for v in variants if not v.method.selects))
+        if value == "amplified" and plain:
             shares = {v.method.alpha for v in variants if v.method.alpha is not None}
             same = [same_length(name, share) for name in plain for share in sorted(shares)]
             note += f"; the control at the same length is {', '.join(same)}" if same else ""

@@ -20,6 +20,10 @@ class Correction(Part):
     AXIS: ClassVar[str] = "correction"
     stateful: ClassVar[bool] = False
     """Whether it has any memory or message."""
+    reads_mean: ClassVar[bool] = False
+    """Whether it takes the mean of the kept directions for a mean gradient."""
+    reads_moved: ClassVar[bool] = False
+    """Whether it needs to know how far the client's model moved."""
 
     def server_init(self, params: "Tensor") -> Tensors:
         """The server's memory before the first round."""

@@ -34,6 +34,7 @@ class Dynamic(Correction):
     mu: float = 0.01
     """The strength of the pull, and how fast the memories learn."""
     stateful: ClassVar[bool] = True
+    reads_moved: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive("mu", self.mu)

@@ -14,11 +14,12 @@ import copy
 from concurrent.futures import Executor
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bherd.loop.visits import Plan, batches
+from bherd.engines.steps import Stepper
+from bherd.loop.client import Work
+from bherd.loop.visits import batches
 from bherd.stores import Rows
 from bherd.tasks.flat import load_buffers, pieces, ravel, ravel_buffers, trainable
 from bherd.tasks.losses import is_mean
@@ -58,31 +59,33 @@ class FlatModule:
         self.flat.copy_(params)
         load_buffers(self.module, buffers)
 
-    def train(
-        self,
-        plan: Plan,
-        x: Tensor,
-        y: Tensor,
-        shuffle: np.random.Generator | None,
-        offset: Tensor | None,
-        lr: float,
-        rows: Rows,
-        assistant: Executor | None = None,
-    ) -> float:
-        """Local SGD from where the module stands; returns the mean of the batch losses.
+    def train(self, work: Work, x: Tensor, y: Tensor, rows: Rows, assistant: Executor | None = None) -> float:
+        """Local training from where the module stands; returns the mean of the batch losses.
 
-        With an assistant, half of every batch is its work.
+        Args:
+            work: what the client has to do.
+            x: its inputs.
+            y: its targets.
+            rows: where the directions go.
+            assistant: does half of every batch, if there is one.
         """
         self.module.train()
+        offset, pull = work.terms
+        stepper = None if work.optimizer.is_plain() else Stepper(work, self.flat)
         loss = torch.zeros((), dtype=self.flat.dtype, device=self.flat.device)
-        for step, (inputs, targets) in enumerate(batches(plan, x, y, shuffle)):
+        for step, (inputs, targets) in enumerate(batches(work.plan, x, y, work.visits)):
             row = rows.row(step)
             loss += self._gradient(inputs, targets, row, assistant)
             if offset is not None:
                 row += offset
-            self.flat.add_(row, alpha=-lr)
+            if pull:
+                row.add_(self.flat - work.params, alpha=pull)
+            if stepper is None:
+                self.flat.add_(row, alpha=-work.lr)
+            else:
+                stepper.step(row)
             rows.done(step)
-        return float(loss) / plan.steps
+        return float(loss) / work.plan.steps
 
     def buffers(self) -> Tensor | None:
         """The module's buffers as they are now."""

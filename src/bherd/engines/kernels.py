@@ -20,7 +20,7 @@ from bherd.compiled import fast
 from bherd.engines.prefetch import LINE, prefetch, register
 
 Array = npt.NDArray[Any]
-Train = Callable[[Array, Array, Array, int, Array, Any, Any, Any, Array, Array, bool], float]
+Train = Callable[[Array, Array, Array, int, Array, Any, Any, Any, Array, Any, Array, Array, bool], float]
 Measure = Callable[[Array, Array, Array, Any], tuple[float, int]]
 SumKept = Callable[[Array, Array, Array], tuple[float, float]]
 
@@ -60,13 +60,16 @@ def train_hinge(
     decay: Any,
     lr: Any,
     offset: Array,
+    pull: Any,
+    start: Array,
     rows: Array,
     keep_trace: bool,
 ) -> float:
     """Local SGD of the squared-hinge SVM; returns the sum of the batch losses.
 
     `x` times `scale` are the inputs, `visits` the samples of all steps, `w` the weights and the bias,
-    moved in place. Corrected gradients go to their row of `rows`, or are summed in its first row.
+    moved in place. Gradients, each plus `offset` + `pull` (w - `start`), go to their row of `rows`, or are
+    summed in its first row.
     """
     features = x.shape[1]
     number = w.dtype.type
@@ -113,10 +116,10 @@ def train_hinge(
         norm = number(0)
         for j in range(features):
             norm += w[j] * w[j]
-            corrected = gradient[j] + decay * w[j] + offset[j]
+            corrected = gradient[j] + decay * w[j] + offset[j] + pull * (w[j] - start[j])
             row[j] = corrected if keep_trace else row[j] + corrected
             w[j] -= lr * corrected
-        corrected = bias_gradient + offset[features]
+        corrected = bias_gradient + offset[features] + pull * (w[features] - start[features])
         row[features] = corrected if keep_trace else row[features] + corrected
         w[features] -= lr * corrected
         loss += 0.5 * (float(squares) / batch + float(decay) * float(norm))
@@ -133,6 +136,8 @@ def train_softmax(
     decay: Any,
     lr: Any,
     offset: Array,
+    pull: Any,
+    start: Array,
     rows: Array,
     keep_trace: bool,
 ) -> float:
@@ -177,7 +182,7 @@ def train_softmax(
         for j in range(len(w)):
             penalty = decay * w[j] if j < classes * features else number(0)
             norm += penalty * w[j]
-            corrected = gradient[j] + penalty + offset[j]
+            corrected = gradient[j] + penalty + offset[j] + pull * (w[j] - start[j])
             row[j] = corrected if keep_trace else row[j] + corrected
             w[j] -= lr * corrected
         loss += batch_loss / batch + 0.5 * float(norm)

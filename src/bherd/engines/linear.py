@@ -14,9 +14,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from bherd.loop.client import SumKept
+from bherd.loop.client import SumKept, Work
 from bherd.loop.state import Split
-from bherd.loop.visits import Plan
 from bherd.stores import Rows
 from bherd.stores.base import Traced
 from bherd.tasks.flat import trainable
@@ -62,20 +61,10 @@ class Linear(ABC):
     """Training and evaluation of a task's linear model."""
 
     @abstractmethod
-    def train(
-        self,
-        client: int,
-        plan: Plan,
-        shuffle: np.random.Generator | None,
-        params: Tensor,
-        offset: Tensor | None,
-        lr: float,
-        rows: Rows,
-    ) -> float:
-        """Local SGD of one client from `params`; returns the mean of the batch losses.
+    def train(self, work: Work, rows: Rows) -> float:
+        """Local training of one client into `rows`; returns the mean of the batch losses.
 
-        It is NaN where the weights did not stay finite, as they cannot after a gradient that was not:
-        whoever has looked at the loss need not look at the gradients.
+        It is NaN if a weight became infinite or NaN, so that callers need not scan the gradients.
         """
 
     @abstractmethod

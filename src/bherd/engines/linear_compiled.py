@@ -7,16 +7,18 @@ from torch import Tensor
 from bherd.compiled import available
 from bherd.engines import kernels
 from bherd.engines.linear import Linear, if_finite
-from bherd.loop.client import Kept, SumKept, random_distance
+from bherd.engines.steps import Stepper
+from bherd.indices import Indices
+from bherd.loop.client import KeptSum, SumKept, Work, random_distance, sum_kept
 from bherd.loop.state import Split
-from bherd.loop.visits import Plan, all_visits
-from bherd.method import Indices
+from bherd.loop.visits import all_visits
+from bherd.parts.records import Kept
 from bherd.stores.base import Dense, Rows, Summed, Traced
 from bherd.tasks.losses import squared_hinge
 from bherd.tasks.task import Task
 
 COMPILED_FROM = 2**23
-"""Numbers in the training inputs from which on loading the compiler (0.3 s) pays for itself."""
+"""Training sets with at least this many values use the compiled kernels, which take 0.3 s to load."""
 
 
 def pays(task: Task) -> bool:
@@ -36,24 +38,17 @@ class CompiledLinear(Linear):
         self._train = compiled.train_hinge if hinge else compiled.train_softmax
         self._measure = compiled.measure_hinge if hinge else compiled.measure_softmax
 
-    def train(
-        self,
-        client: int,
-        plan: Plan,
-        shuffle: np.random.Generator | None,
-        params: Tensor,
-        offset: Tensor | None,
-        lr: float,
-        rows: Rows,
-    ) -> float:
-        task = self._task
-        held = task.held(client)
+    def train(self, work: Work, rows: Rows) -> float:
+        task, plan = self._task, work.plan
+        held = task.held(work.client)
         inputs, scale = self._inputs["train"]
-        w = params.numpy().copy()
+        start = work.params.numpy()
+        w = start.copy()
         number = w.dtype.type
-        shift = np.zeros_like(w) if offset is None else offset.numpy()
+        shift = np.zeros_like(w) if work.terms.offset is None else work.terms.offset.numpy()
+        pull, decay = number(work.terms.pull), number(task.model.decay)
 
-        def run(visits: Indices, into: kernels.Array, keep_trace: bool) -> float:
+        def run(visits: Indices, into: kernels.Array, keep_trace: bool, lr: float) -> float:
             return self._train(
                 inputs[held],
                 task.y_train[held].numpy(),
@@ -61,23 +56,28 @@ class CompiledLinear(Linear):
                 plan.batch,
                 w,
                 number(scale),
-                number(task.model.decay),
+                decay,
                 number(lr),
                 shift,
+                pull,
+                start,
                 into,
                 keep_trace,
             )
 
-        visits = all_visits(plan, task.size(client), shuffle)
-        if isinstance(rows, Dense):
-            loss = run(visits, rows.array.numpy(), True)
-        elif isinstance(rows, Summed):
-            loss = run(visits, rows.total.view(1, -1).numpy(), False)
+        visits = all_visits(plan, work.visits)
+        plain = work.optimizer.is_plain()
+        if plain and isinstance(rows, Dense):
+            loss = run(visits, rows.array.numpy(), True, work.lr)
+        elif plain and isinstance(rows, Summed):
+            loss = run(visits, rows.total.view(1, -1).numpy(), False, work.lr)
         else:
-            loss = 0.0
+            loss, stepper = 0.0, Stepper(work, torch.from_numpy(w))
             for step in range(plan.steps):
-                batch = visits[step * plan.batch : (step + 1) * plan.batch]
-                loss += run(batch, rows.row(step).view(1, -1).numpy(), True)
+                batch, row = visits[step * plan.batch : (step + 1) * plan.batch], rows.row(step)
+                loss += run(batch, row.view(1, -1).numpy(), True, work.lr if plain else 0.0)
+                if not plain:
+                    stepper.step(row)
                 rows.done(step)
         return if_finite(loss / plan.steps, w)
 
@@ -85,11 +85,14 @@ class CompiledLinear(Linear):
         if not isinstance(traced, Dense):
             return None
 
-        def sum_of(kept: Indices) -> Kept:
+        def sum_of(kept: Kept) -> KeptSum:
+            if kept.weights is not None:
+                return sum_kept(traced.trace, kept)
             trace = traced.array.numpy()
             total = np.empty(trace.shape[1], trace.dtype)
-            distance, spread = self._sum_kept(trace, kept, total)
-            return Kept(torch.from_numpy(total), distance, random_distance(spread, len(trace), len(kept)))
+            distance, spread = self._sum_kept(trace, kept.indices, total)
+            chance = random_distance(spread, len(trace), len(kept.indices))
+            return KeptSum(torch.from_numpy(total), distance, chance)
 
         return sum_of
 

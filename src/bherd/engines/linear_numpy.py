@@ -9,8 +9,11 @@ import torch
 from torch import Tensor
 
 from bherd.engines.linear import Linear, if_finite
+from bherd.engines.steps import Stepper
+from bherd.indices import Indices
+from bherd.loop.client import Work
 from bherd.loop.state import Split
-from bherd.loop.visits import Plan
+from bherd.loop.visits import batch_rows
 from bherd.stores import Rows
 from bherd.tasks.losses import squared_hinge
 from bherd.tasks.task import Task
@@ -26,36 +29,29 @@ class NumpyLinear(Linear):
         self._derivative = _hinge if task.model.loss is squared_hinge else _softmax
 
     @np.errstate(over="ignore", invalid="ignore")  # whoever calls looks for infinities itself
-    def train(
-        self,
-        client: int,
-        plan: Plan,
-        shuffle: np.random.Generator | None,
-        params: Tensor,
-        offset: Tensor | None,
-        lr: float,
-        rows: Rows,
-    ) -> float:
-        task, derivative = self._task, self._derivative
-        x, y = (samples.numpy() for samples in task.samples(client))
+    def train(self, work: Work, rows: Rows) -> float:
+        task, derivative, plan = self._task, self._derivative, work.plan
+        x, y = (samples.numpy() for samples in task.samples(work.client))
         features = x.shape[1]
-        outputs = len(params) // (features + 1)
-        w = params.numpy().copy()
+        outputs = len(work.params) // (features + 1)
+        start = work.params.numpy()
+        w = start.copy()
         weights, bias = w[: outputs * features].reshape(outputs, features), w[outputs * features :]
-        shift = None if offset is None else offset.numpy()
-        decay, rate = w.dtype.type(task.model.decay), w.dtype.type(lr)
+        shift = None if work.terms.offset is None else work.terms.offset.numpy()
+        number = w.dtype.type
+        decay, rate, pull = number(task.model.decay), number(work.lr), number(work.terms.pull)
         moved = np.empty_like(w)
+        stepper = None if work.optimizer.is_plain() else Stepper(work, torch.from_numpy(w))
+        visits = work.visits
         loss = 0.0
         for step in range(plan.steps):
-            position = step % plan.per_epoch
-            batch: slice | npt.NDArray[np.int64] = slice(position * plan.batch, (position + 1) * plan.batch)
-            if shuffle is not None:
-                if position == 0:
-                    visit = shuffle.permutation(len(x))
-                batch = visit[batch]
+            batch: slice | Indices = batch_rows(plan, step)
+            if visits is not None:
+                batch = visits[step * plan.batch : (step + 1) * plan.batch]
             inputs = x[batch]
             batch_loss, residual = derivative(inputs @ weights.T + bias, y[batch])
-            gradient = rows.row(step).numpy()
+            row = rows.row(step)
+            gradient = row.numpy()
             np.matmul(residual.T, inputs, out=gradient[: outputs * features].reshape(outputs, features))
             residual.sum(0, out=gradient[outputs * features :])
             loss += batch_loss
@@ -65,8 +61,13 @@ class NumpyLinear(Linear):
                 loss += 0.5 * float(decay) * float(flat @ flat)
             if shift is not None:
                 gradient += shift
-            np.multiply(gradient, rate, out=moved)
-            w -= moved
+            if pull:
+                gradient += pull * (w - start)
+            if stepper is None:
+                np.multiply(gradient, rate, out=moved)
+                w -= moved
+            else:
+                stepper.step(row)
             rows.done(step)
         return if_finite(loss / plan.steps, w)
 

@@ -53,11 +53,11 @@ class RayEngine(Engine):
 
     def run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:
         waiting = []
-        common = self._ray.put(state._replace(own={}))
+        common = self._ray.put(state._replace(clients={}))
         for position, client in enumerate(clients):
             worker = self._workers[position % len(self._workers)]
-            own = {client: state.own[client]} if client in state.own else {}
-            sent = state._replace(own=own) if own else common
+            own = {client: state.clients[client]} if client in state.clients else {}
+            sent = state._replace(clients=own) if own else common
             waiting.append(worker.run.remote(sent, client))
         outcomes: list[Outcome] = []
         for answer in self._ray.get(waiting):

@@ -14,10 +14,10 @@ from torch.func import functional_call
 
 from bherd.engines.evaluation import AT_ONCE, joined, starts
 from bherd.engines.trial import try_out
-from bherd.loop.client import Outcome, Train, Training, client_round
+from bherd.loop.client import Outcome, Training, Work, begin_round, finish_round
 from bherd.loop.engine import Engine
 from bherd.loop.state import Evaluation, Local, State
-from bherd.loop.visits import batches, plan_steps
+from bherd.loop.visits import batches
 from bherd.method import Method
 from bherd.tasks.flat import load_buffers, ravel_buffers, unravel
 from bherd.tasks.task import Task
@@ -35,43 +35,29 @@ class ReferenceEngine(Engine):
     def run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:
         outcomes = []
         for client in clients:
-            outcome = client_round(
-                self.method,
-                self._trainer(state, client),
-                client=client,
-                weight=self.task.size(client),
-                params=state.params,
-                own=state.own.get(client, torch.zeros_like(state.shared)),
-                shared=state.shared,
-                stream=self.local.selector_stream(state.round + 1, client),
-                snapshot=self.local.snapshot(state.round + 1),
-            )
-            outcomes.append(outcome)
+            work = begin_round(self.method, self.local, state, client, self.task.size(client))
+            outcomes.append(finish_round(work, self._train(work), self.local, state.server))
         return outcomes
 
-    def _trainer(self, state: State, client: int) -> Train:
+    def _train(self, work: Work) -> Training:
         task, local, module = self.task, self.local, self.task.model.module
-
-        def train(params: Tensor, offset: Tensor | None, keep_trace: bool) -> Training:
-            del keep_trace
-            x, y = task.samples(client)
-            plan = plan_steps(len(x), local.batch_size, local.epochs)
-            shuffle = local.shuffle(state.round + 1, client)
-            load_buffers(module, state.buffers)
-            module.train()
-            w, trace, losses = params.clone(), [], []
-            with local.seeded(state.round + 1, client):
-                for inputs, targets in batches(plan, x, y, shuffle):
-                    loss, gradient = loss_and_gradient(task, w, inputs, targets)
-                    if offset is not None:
-                        gradient = gradient + offset
-                    w = w - local.lr * gradient
-                    trace.append(gradient)
-                    losses.append(loss)
-            mean_loss = sum(losses) / len(losses)
-            return Training(torch.stack(trace), plan.steps, mean_loss, ravel_buffers(module))
-
-        return train
+        x, y = task.samples(work.client)
+        load_buffers(module, work.buffers)
+        module.train()
+        w, trace, losses = work.params.clone(), [], []
+        memory = work.optimizer.init(work.params)
+        with local.seeded(work.round, work.client):
+            for inputs, targets in batches(work.plan, x, y, work.visits):
+                loss, gradient = loss_and_gradient(task, w, inputs, targets)
+                if work.terms.offset is not None:
+                    gradient = gradient + work.terms.offset
+                if work.terms.pull:
+                    gradient = gradient + work.terms.pull * (w - work.params)
+                direction, memory = work.optimizer.direction(memory, gradient, w)
+                w = w - work.lr * direction
+                trace.append(direction)
+                losses.append(loss)
+        return Training(torch.stack(trace), sum(losses) / len(losses), ravel_buffers(module))
 
     def evaluate(self, params: Tensor, buffers: Tensor | None, *, train: bool) -> Evaluation:
         task, module = self.task, self.task.model.module

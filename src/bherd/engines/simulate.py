@@ -21,11 +21,20 @@ from bherd.engines.linear_compiled import CompiledLinear, pays
 from bherd.engines.linear_numpy import NumpyLinear
 from bherd.engines.trial import Trial, try_out
 from bherd.generators import Repeatable
-from bherd.loop.client import Kept, Outcome, SumKept, Train, Training, client_round, random_distance
+from bherd.loop.client import (
+    KeptSum,
+    Outcome,
+    SumKept,
+    Training,
+    Work,
+    begin_round,
+    finish_round,
+    random_distance,
+)
 from bherd.loop.engine import Engine
 from bherd.loop.state import Evaluation, Local, Split, State
-from bherd.loop.visits import plan_steps
-from bherd.method import Indices, Method
+from bherd.method import Method
+from bherd.parts.records import Kept
 from bherd.stores.base import Rows, Store, Summed, SummedTwice
 from bherd.stores.memory import MemoryStore
 from bherd.tasks.losses import is_count, is_mean
@@ -33,7 +42,7 @@ from bherd.tasks.task import Task
 
 _LINEAR_CHUNK = 5000
 _WORTH_A_THREAD = 2_000_000
-"""Samples times parameters of a client from which on a thread gains more than it costs."""
+"""Clients below this size (samples x parameters) are trained without threads."""
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -67,17 +76,8 @@ class SimulateEngine(Engine):
 
     def _run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:
         def run(client: int, assistant: Executor | None = None) -> Outcome:
-            return client_round(
-                self.method,
-                self._trainer(state, client, assistant),
-                client=client,
-                weight=self.task.size(client),
-                params=state.params,
-                own=state.own.get(client, torch.zeros_like(state.shared)),
-                shared=state.shared,
-                stream=self.local.selector_stream(state.round + 1, client),
-                snapshot=self.local.snapshot(state.round + 1),
-            )
+            work = begin_round(self.method, self.local, state, client, self.task.size(client))
+            return finish_round(work, self._train(work, assistant), self.local, state.server)
 
         if self._training.draws:
             # the generators for Dropout and the like are the same for all threads: one client at a time
@@ -97,43 +97,36 @@ class SimulateEngine(Engine):
         left = clients % self._workers
         return left if self._divisible and 2 * left <= self._workers else 0
 
-    def _trainer(self, state: State, client: int, assistant: Executor | None) -> Train:
-        task, local, round = self.task, self.local, state.round + 1
-        plan = plan_steps(task.size(client), local.batch_size, local.epochs)
+    def _train(self, work: Work, assistant: Executor | None) -> Training:
         loss_tells = self._linear is not None
+        if not work.keep_trace:
+            summed = Summed(work.params)
+            loss, buffers = self._steps(work, summed, assistant)
+            return Training(summed.total, loss, buffers, loss_tells=loss_tells)
 
-        def steps(params: Tensor, offset: Tensor | None, rows: Rows) -> tuple[float, Tensor | None]:
-            shuffle = local.shuffle(round, client)
-            if self._linear is not None:
-                return self._linear.train(client, plan, shuffle, params, offset, local.lr, rows), None
-            x, y = task.samples(client)
-            seeded = local.seeded(round, client) if self._training.draws else nullcontext()
-            with self._module(params, state.buffers) as module, seeded:
-                loss = module.train(plan, x, y, shuffle, offset, local.lr, rows, assistant)
-                return loss, module.buffers()
+        def replay(kept: Kept) -> KeptSum:
+            again = SummedTwice(work.params, kept)
+            self._steps(work, again, assistant)
+            chance = random_distance(again.spread(), work.plan.steps, len(kept.indices))
+            return KeptSum(again.kept_sum, again.distance(), chance)
 
-        def train(params: Tensor, offset: Tensor | None, keep_trace: bool) -> Training:
-            if not keep_trace:
-                summed = Summed(params)
-                loss, buffers = steps(params, offset, summed)
-                return Training(summed.total, plan.steps, loss, buffers, loss_tells=loss_tells)
+        traced = self._store.rows(work.plan.steps, work.params)
+        loss, buffers = self._steps(work, traced, assistant)
+        way: SumKept | None = None
+        if self._store.replays:
+            way = replay
+        elif self._linear is not None:
+            way = self._linear.sum_kept(traced)
+        return Training(traced.trace, loss, buffers, way, loss_tells)
 
-            def replay(kept: Indices) -> Kept:
-                again = SummedTwice(params, kept)
-                steps(params, offset, again)
-                chance = random_distance(again.spread(), plan.steps, len(kept))
-                return Kept(again.kept_sum, again.distance(), chance)
-
-            traced = self._store.rows(plan.steps, params)
-            loss, buffers = steps(params, offset, traced)
-            sum_kept: SumKept | None = None
-            if self._store.replays:
-                sum_kept = replay
-            elif self._linear is not None:
-                sum_kept = self._linear.sum_kept(traced)
-            return Training(traced.trace, plan.steps, loss, buffers, sum_kept, loss_tells)
-
-        return train
+    def _steps(self, work: Work, rows: Rows, assistant: Executor | None) -> tuple[float, Tensor | None]:
+        """Local training into `rows`: the mean of the batch losses, and the model's buffers after it."""
+        if self._linear is not None:
+            return self._linear.train(work, rows), None
+        x, y = self.task.samples(work.client)
+        seeded = self.local.seeded(work.round, work.client) if self._training.draws else nullcontext()
+        with self._module(work.params, work.buffers) as module, seeded:
+            return module.train(work, x, y, rows, assistant), module.buffers()
 
     def evaluate(self, params: Tensor, buffers: Tensor | None, *, train: bool) -> Evaluation:
         if self._linear is not None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from bherd.config import Config
 from bherd.flower.settings import check_config
-from bherd.session import check_device, method_of, prepare
+from bherd.methods import method_of
+from bherd.session import check_device, prepare
 from bherd.tasks.datasets.known import KNOWN
 from bherd.tasks.datasets.places import search
 from bherd.tasks.models import MODELS, user_factory
@@ -20,7 +21,7 @@ def check(config: Config) -> str | None:
         prepare(config)
         return None
     check_device(config.run.device)
-    method_of(config)
+    method_of(config.method)
     if config.task.model is not None and config.task.model not in MODELS:
         user_factory(config.task.model)
     return f"{config.task.dataset} is not on this machine, so only names were checked: run.sh checks the rest"

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from flwr.app import ConfigRecord, Message, RecordDict
 
 from bherd.config import Config
@@ -24,10 +23,13 @@ from bherd.flower.settings import (
 )
 from bherd.flower.store import OwnState, StateLostError
 from bherd.loop.client import DivergedError, Outcome
+from bherd.loop.memory import on_device
 from bherd.loop.server import aggregate
-from bherd.loop.state import Local, State
+from bherd.loop.state import Local, Memory, State, remembered
 from bherd.method import Method
-from bherd.session import DTYPES, check_device, method_of, resolve
+from bherd.methods import method_of
+from bherd.parts.part import Tensors
+from bherd.session import DTYPES, check_device, resolve
 from bherd.streams import stream
 from bherd.tasks.datasets import load_dataset
 from bherd.tasks.partitions import partition
@@ -67,8 +69,8 @@ def load_shard(config: Config, client: int) -> Shard:
     assert wanted.model is not None, "resolve names it"
     own = dataset._replace(x_test=dataset.x_test[:1], y_test=dataset.y_test[:1])
     task = assemble(own, wanted.model, order, seed=run.seed, dtype=DTYPES[run.dtype], device=run.device)
-    local = Local(train.batch_size, train.epochs, train.lr, bool(train.reshuffle), run.seed)
-    return Shard(client, task, method_of(config), local, config)
+    local = Local(train.batch_size, train.epochs, train.lr, run.seed)
+    return Shard(client, task, method_of(config.method), local, config)
 
 
 def answer(message: Message, shard: Shard, wire: WireForm, folder: Path) -> Message:
@@ -106,32 +108,42 @@ def answer(message: Message, shard: Shard, wire: WireForm, folder: Path) -> Mess
 def _train(shard: Shard, instruction: Instruction, folder: Path) -> Outcome:
     method, client, device = shard.method, shard.client, shard.task.x_train.device
     params = instruction.params.to(device)
-    shared = params.new_zeros(0)
-    own, store = shared, None
-    if method.correction.stateful:
-        if instruction.shared is None:
-            raise InputError(
-                "this method keeps state, but the server sent none: use bherd's strategy on the server"
-            )
-        shared = instruction.shared.to(device)
-        store = OwnState(folder, instruction.federation, client)
-        own = store.at(instruction.acknowledged, torch.zeros_like(params))
-    state = State(instruction.round - 1, params, instruction.buffers, shared, {client: own})
+    correction = method.correction
+    if set(correction.server_init(params)) != set(instruction.shared):
+        raise InputError(
+            f"correction {correction} keeps state on the server, which sent {sorted(instruction.shared)}: "
+            "use bherd's strategy there"
+        )
+    own: Memory = {}
+    if instruction.acknowledged:
+        own = OwnState(folder, instruction.federation, client).at(instruction.acknowledged)
+        _check_memory(correction.client_init(params), own.get("correction", {}))
+    shared = on_device({"correction": instruction.shared}, device)
+    clients = {client: on_device(own, device)} if own else {}
+    state = State(instruction.round - 1, params, instruction.buffers, remembered(shared), clients)
     engine = SimulateEngine(shard.task, method, shard.local, workers=1)
     try:
         (outcome,) = engine.run_clients(state, [client])
     finally:
         engine.close()
-    if store is not None:
-        store.put(instruction.acknowledged, own, instruction.round, outcome.own)
+    if outcome.memory:
+        store = OwnState(folder, instruction.federation, client)
+        store.put(instruction.acknowledged, own, instruction.round, outcome.memory)
     return outcome
+
+
+def _check_memory(wanted: Tensors, found: Tensors) -> None:
+    """Refuse a correction's memory that is not the model's."""
+    shapes = [{name: tuple(tensor.shape) for name, tensor in each.items()} for each in (wanted, found)]
+    if shapes[0] != shapes[1]:
+        raise StateLostError(f"this client's state has the shapes {shapes[1]}: must be {shapes[0]}.")
 
 
 def _weights(shard: Shard, instruction: Instruction, outcome: Outcome, asked: RecordDict) -> RecordDict:
     """The model that this client's update leads to: the server's rule, applied to one report."""
     local = shard.local
-    params = aggregate(
-        shard.method, instruction.params, [outcome.report], local_lr=local.lr, epochs=local.epochs
+    params, _ = aggregate(
+        shard.method, {}, instruction.params, [outcome.report], local_lr=local.lr, epochs=local.epochs
     )
     model = codec.encode_model(
         shard.layout, params, outcome.report.buffers, rest=asked.array_records[codec.MODEL]

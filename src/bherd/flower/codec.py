@@ -10,6 +10,7 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from torch import Tensor, nn
 
 from bherd.errors import InputError
 from bherd.loop.client import Outcome
+from bherd.parts.part import Tensors
 from bherd.tasks.flat import persistent_buffers, trainable
 
 MODEL = "arrays"
@@ -31,14 +33,14 @@ NOTE = "bherd.note"
 
 ROUND = "server-round"
 EXAMPLES = "num-examples"
-SHARED = "bherd.shared"
+SHARED = "bherd.shared."
 ACKNOWLEDGED = "bherd.acknowledged"
 FEDERATION = "bherd.federation"
 IDENTITY = "bherd.identity"
 METHOD = "bherd.method"
 LOCAL_LR = "bherd.local-lr"
-KEPT_SUM = "bherd.kept-sum"
-EXTRA = "bherd.extra"
+UPDATE = "bherd.update"
+MESSAGE = "bherd.message."
 BUFFERS = "bherd.buffers"
 
 Numbers = npt.NDArray[np.generic]
@@ -134,8 +136,8 @@ class Instruction(NamedTuple):
     round: int
     params: Tensor
     buffers: Tensor | None
-    shared: Tensor | None
-    """The correction's state on the server; None for methods without one."""
+    shared: Tensors = MappingProxyType({})
+    """What the correction remembers on the server."""
     acknowledged: int = 0
     """The last round of this client that counts; 0: none. Its own state of that round is the one to use."""
     federation: str = ""
@@ -145,7 +147,7 @@ class Instruction(NamedTuple):
     identity: str = ""
     """The settings that decide the run, as JSON, as far as the server knows them; empty: none of them."""
     method: str = ""
-    """What the clients are to do in the method's name: the correction and the selector."""
+    """What the clients are to do in the method's name: their parts by axis, as JSON."""
 
 
 def encode_instruction(
@@ -166,8 +168,9 @@ def encode_instruction(
     content = RecordDict(
         {MODEL: encode_model(layout, instruction.params, instruction.buffers, rest), CONFIG: config}
     )
-    if instruction.shared is not None:
-        content[STATE] = ArrayRecord({SHARED: Array(instruction.shared.cpu().numpy())})
+    if instruction.shared:
+        arrays = {SHARED + name: Array(tensor.cpu().numpy()) for name, tensor in instruction.shared.items()}
+        content[STATE] = ArrayRecord(arrays)
     return content
 
 
@@ -178,9 +181,10 @@ def decode_instruction(layout: Layout, content: RecordDict) -> Instruction:
     round, acknowledged = config[ROUND], config.get(ACKNOWLEDGED, 0)
     if not isinstance(round, int) or not isinstance(acknowledged, int):
         raise InputError(f"the server sent round {round!r}, but a whole number is expected")
-    shared = None
-    if STATE in content.array_records:
-        shared = torch.from_numpy(np.array(content.array_records[STATE][SHARED].numpy()))
+    shared = {
+        key.removeprefix(SHARED): torch.from_numpy(np.array(array.numpy()))
+        for key, array in content.array_records.get(STATE, {}).items()
+    }
     local_lr = config.get(LOCAL_LR)
     if local_lr is not None and not (isinstance(local_lr, int | float) and 0 < local_lr < math.inf):
         raise InputError(f"the server sent the learning rate {local_lr!r}, but a positive number is expected")
@@ -191,9 +195,7 @@ def decode_instruction(layout: Layout, content: RecordDict) -> Instruction:
 def encode_answer(outcome: Outcome, round: int) -> RecordDict:
     """The `sum` form: a client's report, its numbers, and which steps were kept."""
     report = outcome.report
-    arrays = {KEPT_SUM: report.kept_sum}
-    if report.extra is not None:
-        arrays[EXTRA] = report.extra
+    arrays = {UPDATE: report.update, **{MESSAGE + name: t for name, t in report.message.items()}}
     if report.buffers is not None:
         arrays[BUFFERS] = report.buffers
     plain: dict[str, Numbers] = {key: tensor.detach().cpu().numpy() for key, tensor in arrays.items()}
@@ -202,6 +204,7 @@ def encode_answer(outcome: Outcome, round: int) -> RecordDict:
             "round": round,
             "client": report.client,
             "kept": outcome.kept.tolist(),
+            "remembers": bool(outcome.memory),
             "sha256": checksum(plain),
         }
     )
@@ -232,6 +235,7 @@ def _metrics(outcome: Outcome) -> MetricRecord:
             EXAMPLES: int(report.weight) if float(report.weight).is_integer() else report.weight,
             "steps": report.steps,
             "kept": report.kept,
+            "kept-weight": report.counted,
             "loss": outcome.loss,
             "distance": outcome.distance,
             "random-distance": outcome.random_distance,

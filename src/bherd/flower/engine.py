@@ -9,7 +9,7 @@ from torch import Tensor
 from bherd.config import identity
 from bherd.engines import SimulateEngine
 from bherd.flower.codec import layout_of
-from bherd.flower.federation import Federation, Terms
+from bherd.flower.federation import Federation, FederationSetup
 from bherd.flower.messenger import Messenger
 from bherd.flower.replies import Rejection
 from bherd.flower.settings import Rules
@@ -22,9 +22,8 @@ from bherd.session import Session
 class FlowerEngine(Engine):
     """Clients behind a Flower grid; evaluation on the server.
 
-    A client's own state of the correction stays on its node. What `State.own` holds for it here is a
-    receipt, the number of the last round of that client that counts, which the next message to it
-    acknowledges.
+    What the parts on a client remember stays on its node. `State.clients` holds a receipt for it here, the
+    number of the last round of that client that counts, which the next message to it acknowledges.
     """
 
     def __init__(
@@ -40,8 +39,8 @@ class FlowerEngine(Engine):
         weights = {client: float(task.size(client)) for client in range(task.clients)}
         layout, local_lr = layout_of(task.model.module), session.local.lr
         decides = identity(session.config)
-        terms = Terms(name, session.method, layout, task.clients, local_lr, rules, decides, weights)
-        self.federation = Federation(Messenger(grid, poll), terms, on_rejection)
+        setup = FederationSetup(name, session.method, layout, task.clients, local_lr, rules, decides, weights)
+        self.federation = Federation(Messenger(grid, poll), setup, on_rejection)
         self._evaluator = SimulateEngine(task, session.method, session.local, session.config.run.workers)
 
     def run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:

@@ -3,8 +3,10 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from logging import WARNING
 
+import torch
 from flwr.app import Array, Message, MessageType
 from flwr.common.logger import log
 
@@ -12,18 +14,28 @@ from bherd.flower import codec
 from bherd.flower.codec import Instruction, Layout
 from bherd.flower.messenger import Messenger
 from bherd.flower.nodes import FederationError, Nodes
-from bherd.flower.replies import DIVERGED, Checked, ClientNode, Expected, Rejection, check_replies
+from bherd.flower.replies import (
+    DIVERGED,
+    RECEIPT,
+    Checked,
+    ClientNode,
+    Expected,
+    Rejection,
+    check_replies,
+)
 from bherd.flower.settings import Rules, client_half
 from bherd.loop.client import DivergedError, Outcome
 from bherd.loop.state import State
 from bherd.method import Method
+from bherd.parts.part import Tensors
+from bherd.parts.records import Done
 
 _LONGEST_PAUSE = 10.0
 _ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
-class Terms:
+class FederationSetup:
     """What stays the same over a federation's rounds."""
 
     name: str
@@ -41,21 +53,30 @@ class Terms:
     rest: dict[str, Array] | None = None
     """Arrays of the model that training does not touch."""
 
+    @cached_property
+    def message(self) -> Tensors:
+        """What a client's message of the correction looks like: that of a client which found nothing."""
+        correction, zeros = self.method.correction, torch.zeros(self.layout.size, dtype=self.layout.dtype)
+        own, shared = correction.client_init(zeros), correction.server_init(zeros)
+        return correction.client_end(own, shared, Done(zeros, 1, self.local_lr))[1]
+
 
 class Federation:
     """Runs the clients of a round through a Flower grid."""
 
-    def __init__(self, messenger: Messenger, terms: Terms, on_rejection: Callable[[Rejection], None]) -> None:
-        self.messenger, self.terms = messenger, terms
-        self.nodes = Nodes(messenger, terms.clients)
+    def __init__(
+        self, messenger: Messenger, setup: FederationSetup, on_rejection: Callable[[Rejection], None]
+    ) -> None:
+        self.messenger, self.setup = messenger, setup
+        self.nodes = Nodes(messenger, setup.clients)
         self._on_rejection = on_rejection
         self._started = False
 
     def nodes_of(self, clients: Sequence[int]) -> list[ClientNode]:
         """The nodes of the clients of a round. Before the first round all clients are waited for."""
-        rules, clock = self.terms.rules, self.messenger.clock
+        rules, clock = self.setup.rules, self.messenger.clock
         if not self._started:
-            total = self.terms.clients
+            total = self.setup.clients
             deadline = clock() + rules.start_timeout
             self.nodes.gather(range(total), total, rules.enough(total), deadline)
             self._started = True
@@ -67,35 +88,36 @@ class Federation:
         self, state: State, nodes: Sequence[ClientNode], deadline: float
     ) -> list[tuple[ClientNode, Message]]:
         """The messages of the round after `state` to these clients."""
-        terms = self.terms
+        setup = self.setup
         seconds = max(1.0, deadline - self.messenger.clock())
         messages = []
         for node in nodes:
-            receipt = state.own.get(node.client)
+            receipt = state.clients.get(node.client, {}).get(RECEIPT)
             instruction = Instruction(
                 state.round + 1,
                 state.params,
                 state.buffers,
-                state.shared if terms.method.correction.stateful else None,
-                0 if receipt is None else int(receipt[0]),
-                terms.name,
-                terms.local_lr,
-                terms.identity,
-                client_half(terms.method),
+                state.server.get("correction", {}),
+                0 if receipt is None else int(receipt["round"]),
+                setup.name,
+                setup.local_lr,
+                setup.identity,
+                client_half(setup.method),
             )
-            content = codec.encode_instruction(terms.layout, instruction, terms.rest)
+            content = codec.encode_instruction(setup.layout, instruction, setup.rest)
             messages.append((node, Message(content, node.node_id, MessageType.TRAIN, ttl=seconds)))
         return messages
 
     def check(self, state: State, asked: dict[str, ClientNode], replies: Sequence[Message]) -> Checked:
         """Check replies; every rejection is logged and noted, and a node that failed is forgotten."""
-        terms, round = self.terms, state.round + 1
+        setup, round = self.setup, state.round + 1
         expected = Expected(
             round,
-            terms.layout,
-            terms.method.correction.stateful,
-            terms.rules.max_norm or None,
-            terms.weights,
+            setup.layout,
+            setup.message,
+            setup.method.selector.weighted,
+            setup.rules.max_norm or None,
+            setup.weights,
         )
         checked = check_replies(expected, asked, replies)
         answered = {reply.metadata.reply_to_message_id for reply in replies}
@@ -122,7 +144,7 @@ class Federation:
         Raises `FederationError` when the round's time is over, and `DivergedError` where training
         diverges in so many clients that asking again cannot help.
         """
-        rules, clock = self.terms.rules, self.messenger.clock
+        rules, clock = self.setup.rules, self.messenger.clock
         outcomes = {outcome.report.client: outcome for outcome in accepted}
         enough = rules.enough(len(clients))
         deadline = clock() + rules.round_timeout

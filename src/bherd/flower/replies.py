@@ -18,9 +18,11 @@ from torch import Tensor
 from bherd.flower import codec
 from bherd.flower.codec import Layout
 from bherd.loop.client import Outcome
-from bherd.method import Report
+from bherd.parts.records import Report
 
 DIVERGED = "diverged"
+RECEIPT = "receipt"
+"""Where a client's memory would be on the server, the number of its last round that counts."""
 
 
 class ClientNode(NamedTuple):
@@ -52,7 +54,10 @@ class Expected:
 
     round: int
     layout: Layout
-    stateful: bool
+    message: Mapping[str, Tensor]
+    """What the correction's message looks like."""
+    weighted: bool = False
+    """Whether the kept steps have weights of their own."""
     max_norm: float | None = None
     """Bound on the norm of a sum of gradients; None: no bound."""
     weights: Mapping[int, float] | None = None
@@ -130,11 +135,12 @@ def _outcome(expected: Expected, client: int, reply: Message) -> Outcome:
 
 def _arrays(expected: Expected, content: RecordDict, note: ConfigRecord) -> dict[str, Tensor]:
     """The arrays of the reply, each found to be of the right kind."""
-    sizes = {codec.KEPT_SUM: (expected.layout.size, expected.layout.dtype)}
-    if expected.stateful:
-        sizes[codec.EXTRA] = sizes[codec.KEPT_SUM]
-    if expected.layout.buffers:
-        sizes[codec.BUFFERS] = (expected.layout.buffer_size, torch.float64)
+    layout = expected.layout
+    sizes: dict[str, tuple[tuple[int, ...], torch.dtype]] = {codec.UPDATE: ((layout.size,), layout.dtype)}
+    for name, tensor in expected.message.items():
+        sizes[codec.MESSAGE + name] = (tuple(tensor.shape), tensor.dtype)
+    if layout.buffers:
+        sizes[codec.BUFFERS] = ((layout.buffer_size,), torch.float64)
     record = content.array_records.get(codec.REPORT)
     if record is None or len(content.array_records) != 1 or set(record) != set(sizes):
         found = {name: sorted(arrays) for name, arrays in content.array_records.items()}
@@ -143,12 +149,12 @@ def _arrays(expected: Expected, content: RecordDict, note: ConfigRecord) -> dict
         plain = {key: np.array(array.numpy()) for key, array in record.items()}
     except Exception as error:  # numpy raises many kinds on bytes that are no array
         raise _RejectedError("dtype", f"the arrays cannot be read: {error}") from error
-    for key, (size, dtype) in sizes.items():
+    for key, (shape, dtype) in sizes.items():
         wanted = torch.empty(0, dtype=dtype).numpy().dtype
         if plain[key].dtype != wanted:
             raise _RejectedError("dtype", f"{key} is {plain[key].dtype}, but {wanted} is expected")
-        if plain[key].shape != (size,):
-            raise _RejectedError("shape", f"{key} has shape {plain[key].shape}, but {(size,)} is expected")
+        if plain[key].shape != shape:
+            raise _RejectedError("shape", f"{key} has shape {plain[key].shape}, but {shape} is expected")
         if not bool(np.isfinite(plain[key]).all()):
             raise _RejectedError("not-finite", f"{key} contains NaN or infinity")
     if codec.checksum(plain) != note.get("sha256"):
@@ -158,7 +164,7 @@ def _arrays(expected: Expected, content: RecordDict, note: ConfigRecord) -> dict
             "changed them; use the weights form with those",
         )
     tensors = {key: torch.from_numpy(values) for key, values in plain.items()}
-    norm = float(torch.linalg.vector_norm(tensors[codec.KEPT_SUM].double()))
+    norm = float(torch.linalg.vector_norm(tensors[codec.UPDATE].double()))
     if expected.max_norm is not None and norm > expected.max_norm:
         raise _RejectedError(
             "norm", f"the sum of gradients has norm {norm:.6g}, beyond the bound {expected.max_norm:.6g}"
@@ -185,17 +191,23 @@ def _from_numbers(
     inside = bool(((kept >= 0) & (kept < steps)).all())
     if len(kept) < 1 or len(kept) != count or len(np.unique(kept)) != len(kept) or not inside:
         raise _RejectedError("numbers", f"{count:g} of {steps:g} steps kept, but the list has {len(kept)}")
+    counted = _number(metrics, "kept-weight")
+    if counted <= 0 or (counted != len(kept) and not expected.weighted):
+        raise _RejectedError("numbers", f"{len(kept)} steps kept count {counted:g} together")
+    update = arrays[codec.UPDATE]
     report = Report(
         client,
         weight,
         int(steps),
         len(kept),
-        arrays[codec.KEPT_SUM],
-        extra=arrays.get(codec.EXTRA),
+        update,
+        kept_weight=counted,
+        message={name: arrays[codec.MESSAGE + name] for name in expected.message},
         buffers=arrays.get(codec.BUFFERS),
+        bits=8.0 * update.nbytes,
     )
-    own = torch.tensor([expected.round]) if expected.stateful else arrays[codec.KEPT_SUM].new_zeros(0)
-    return Outcome(report, own, kept, loss, distance, chance, local, select)
+    memory = {RECEIPT: {"round": torch.tensor([expected.round])}} if note.get("remembers") is True else {}
+    return Outcome(report, memory, kept, loss, distance, chance, local, select)
 
 
 def _number(metrics: MetricRecord, key: str) -> float:

@@ -10,15 +10,14 @@ import torch
 from flwr.app import Array, ArrayRecord, Message, MetricRecord, RecordDict
 from torch import Tensor
 
-from bherd.collector import Collector, Update
-from bherd.corrections import no_correction
+from bherd.collector import Collector, HerdedUpdate
 from bherd.errors import InputError
 from bherd.flower import codec
 from bherd.flower.settings import check_client_half, check_weights_form
 from bherd.loop.client import Outcome
 from bherd.loop.server import aggregate
-from bherd.method import Method, Report, StepLength
-from bherd.servers import average
+from bherd.method import Method
+from bherd.parts.records import Report, StepLength
 from bherd.tasks.flat import ravel_buffers
 
 
@@ -46,7 +45,8 @@ def weights_reply(
 
     Buffers, such as BatchNorm's statistics, are sent as the local training left them.
     """
-    method = Method(no_correction(), collector.selector, average(step))
+    selector = collector.selector
+    method = Method(selector, step=None if selector.keeps_all else step)
     check_weights_form(method)
     layout = codec.layout_of(collector.model)
     (key, asked), *others = message.content.array_records.items()
@@ -55,7 +55,7 @@ def weights_reply(
     start, _ = codec.decode_model(layout, asked)
     update = _herd_from(collector, start)
     report = _report(update, num_examples, client=0)
-    params = aggregate(method, start, [report], local_lr=update.rate, epochs=epochs)
+    params, _ = aggregate(method, {}, start, [report], local_lr=update.rate, epochs=epochs)
     arrays = codec.encode_model(layout, params, ravel_buffers(collector.model), rest=asked)
     ordered: dict[str, Array] = {name: arrays[name] for name in asked}
     numbers = {
@@ -89,25 +89,27 @@ def sum_reply(
     """
     layout = codec.layout_of(collector.model)
     instruction = codec.decode_instruction(layout, message.content)
-    if instruction.shared is not None:
+    if instruction.shared:
         raise InputError(
             "the server's method corrects every local step (SCAFFOLD), which a loop of your own does not "
             "do: use bherd.flower.client_app on the clients, or a method without a correction"
         )
-    check_client_half(instruction.method, Method(no_correction(), collector.selector, average()))
+    check_client_half(
+        instruction.method, Method(collector.selector), axes=("correction", "selector", "transform")
+    )
     if instruction.local_lr is None:
         raise InputError("the server sent no learning rate: use HerdStrategy or bherd's ServerApp there")
     update = _herd_from(collector, instruction.params)
     report = _report(update, num_examples, client)
     scale = update.rate / instruction.local_lr
-    total = (report.kept_sum * scale).to(layout.dtype)
-    report = report._replace(kept_sum=total, buffers=ravel_buffers(collector.model))
+    total = (report.update * scale).to(layout.dtype)
+    report = report._replace(update=total, buffers=ravel_buffers(collector.model))
     distances = scale * update.distance, scale * update.random_distance
-    outcome = Outcome(report, total.new_zeros(0), update.kept, loss, *distances, 0.0, 0.0)
+    outcome = Outcome(report, {}, update.kept, loss, *distances, 0.0, 0.0)
     return Message(codec.encode_answer(outcome, instruction.round), reply_to=message)
 
 
-def _herd_from(collector: Collector, start: Tensor) -> Update:
+def _herd_from(collector: Collector, start: Tensor) -> HerdedUpdate:
     """The herded update of a round that began from the server's parameters."""
     update = collector.herd()
     gap = float((update.start.to(start.device) - start).abs().max())
@@ -119,6 +121,8 @@ def _herd_from(collector: Collector, start: Tensor) -> Update:
     return update
 
 
-def _report(update: Update, num_examples: int, client: int) -> Report:
+def _report(update: HerdedUpdate, num_examples: int, client: int) -> Report:
     total = update.total.detach().to(torch.device("cpu"))
-    return Report(client, float(num_examples), update.steps, len(update.kept), total)
+    return Report(
+        client, float(num_examples), update.steps, len(update.kept), total, kept_weight=update.counted
+    )

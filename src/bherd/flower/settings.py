@@ -14,15 +14,17 @@ import dataclasses
 import json
 import math
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from bherd.aggregations.average import Average
 from bherd.config import TABLES, Config, deciding, difference, from_dict
 from bherd.errors import InputError
 from bherd.method import Method
 from bherd.names import did_you_mean
+from bherd.servers.sgd import ServerSgd
 
 WireForm = Literal["sum", "weights"]
 FEDERATION = "federation"
@@ -129,6 +131,9 @@ def read_node_config(values: Mapping[str, Any]) -> NodeSettings:
     return NodeSettings(client, clients, Path(str(folder)) if folder else None, str(data) if data else None)
 
 
+_ON_CLIENTS = ("order", "optimizer", "correction", "selector", "transform")
+
+
 class OtherSettingsError(InputError):
     """Server and client do not run the same run."""
 
@@ -153,18 +158,27 @@ def check_identity(told: str, own: Config) -> None:
 
 
 def client_half(method: Method) -> str:
-    """What the clients do in a method's name, in words: 'none, herding of 0.5'."""
-    share = method.selector.share
-    return f"{method.correction.name}, {method.selector.name}" + ("" if share is None else f" of {share!r}")
+    """What the clients do in a method's name: their parts by axis, as JSON."""
+    return json.dumps({axis: str(method.parts[axis]) for axis in _ON_CLIENTS})
 
 
-def check_client_half(told: str, method: Method) -> None:
-    """Refuse a method whose half on the clients is not the one that the server tells; '': it tells none."""
-    if told not in ("", client_half(method)):
-        raise OtherSettingsError(
-            f"this client's method is ({client_half(method)}): must be the server's, ({told}). "
-            "Start the run again with one configuration."
-        )
+def check_client_half(told: str, method: Method, axes: Sequence[str] = _ON_CLIENTS) -> None:
+    """Refuse a method whose half on the clients is not the one that the server tells; '': it tells none.
+
+    Args:
+        told: the server's, from `client_half`.
+        method: this client's.
+        axes: the parts that must agree.
+    """
+    if not told:
+        return
+    theirs, ours = json.loads(told), json.loads(client_half(method))
+    for axis in axes:
+        if theirs.get(axis) != ours[axis]:
+            raise OtherSettingsError(
+                f"{axis} is {ours[axis]} on this client: must be the server's, {theirs.get(axis)}. "
+                "Start the run again with one configuration."
+            )
 
 
 def check_config(config: Config) -> None:
@@ -179,11 +193,15 @@ def check_config(config: Config) -> None:
 def check_weights_form(method: Method) -> None:
     """Refuse methods whose server needs more than the mean of the clients' models."""
     if method.correction.stateful:
-        needs = f"the correction {method.correction.name!r} sends its state beside the gradients"
-    elif method.server.name != "average":
-        needs = f"the server rule {method.server.name!r} needs every client's number of steps"
-    elif method.selector.share is None:
-        needs = f"the selector {method.selector.name!r} has a share that only the server can tell"
+        needs = f"the correction {method.correction} sends its state beside the gradients"
+    elif not isinstance(method.aggregation, Average):
+        needs = f"the aggregation {method.aggregation} needs every client's update for itself"
+    elif not isinstance(method.server, ServerSgd):
+        needs = f"the server {method.server} is bherd's own"
+    elif method.selector.nominal_share() is None:
+        needs = f"the selector {method.selector} has a share that only the server can tell"
+    elif method.transform.lossy:
+        needs = f"the transform {method.transform} changes updates, not models"
     else:
         return
     raise InputError(

@@ -6,7 +6,6 @@ from dataclasses import replace
 from logging import INFO
 from typing import final
 
-import torch
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.common.logger import log
 from flwr.serverapp import Grid
@@ -16,13 +15,13 @@ from torch import nn
 from bherd.errors import InputError
 from bherd.flower import codec
 from bherd.flower.engine import new_name
-from bherd.flower.federation import Federation, Terms
+from bherd.flower.federation import Federation, FederationSetup
 from bherd.flower.messenger import Messenger
 from bherd.flower.replies import ClientNode, Rejection
 from bherd.flower.settings import Rules
-from bherd.loop.rounds import participants
+from bherd.loop.server import choose_clients
 from bherd.loop.server import server_round as server_round_of
-from bherd.loop.state import Schedule, State
+from bherd.loop.state import RunPlan, State, start_memory
 from bherd.method import Method
 from bherd.tasks.flat import ravel
 
@@ -31,7 +30,7 @@ from bherd.tasks.flat import ravel
 class HerdStrategy(Strategy):
     """FedAvg, FedNova, SCAFFOLD, BHerd and any other `Method`, for clients that send the `sum` form.
 
-        strategy = HerdStrategy(model, methods.bherd_scaffold(0.5), clients=5, local_lr=0.01)
+        strategy = HerdStrategy(model, named("bherd-scaffold", alpha=0.5), clients=5, local_lr=0.01)
         result = strategy.start(grid, ArrayRecord(model.state_dict()), num_rounds=10)
 
     Clients are known by the `partition-id` of their nodes. `rules` decide how many must answer and how
@@ -46,7 +45,7 @@ class HerdStrategy(Strategy):
         clients: int,
         local_lr: float,
         epochs: float = 1.0,
-        participation: int | float = 1.0,
+        cohort: int | float = 1.0,
         seed: int = 0,
         rules: Rules | None = None,
         name: str = "",
@@ -55,13 +54,16 @@ class HerdStrategy(Strategy):
         """Args as in a bherd configuration; `name` lets a later run go on with its clients' states."""
         if rules is not None and rules.wire != "sum":
             raise InputError("HerdStrategy takes the sum form; the weights form is for stock strategies")
-        self.schedule = Schedule(1, participation, epochs, local_lr, seed)
+        self.plan = RunPlan(1, cohort, epochs, local_lr, seed)
         self.rules = rules or Rules()
-        self.state = _start(model, method)
+        params = ravel(model)
+        self.state = State(0, params, None, start_memory(method, params, clients), {})
         self.rejections: list[Rejection] = []
         layout = codec.layout_of(model)
         known = json.dumps({"task": {"clients": clients}, "train": {"epochs": float(epochs)}})
-        self._terms = Terms(name or new_name(), method, layout, clients, local_lr, self.rules, known)
+        self._setup = FederationSetup(
+            name or new_name(), method, layout, clients, local_lr, self.rules, known
+        )
         self._told = on_rejection
         self._federation: Federation | None = None
         self._messages: list[tuple[ClientNode, Message]] = []
@@ -88,10 +90,10 @@ class HerdStrategy(Strategy):
             self._leading = False
 
     def summary(self) -> None:
-        method = self._terms.method
-        log(INFO, "\t├──> Correction: %s", method.correction.name)
-        log(INFO, "\t├──> Selector: %s", method.selector.name)
-        log(INFO, "\t└──> Server rule: %s", method.server.name)
+        method = self._setup.method
+        for axis, part in method.parts.items():
+            log(INFO, "\t├──> %s: %s", axis, part)
+        log(INFO, "\t└──> step: %s", method.step)
 
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -102,17 +104,15 @@ class HerdStrategy(Strategy):
                 "HerdStrategy is wrapped in another strategy, such as one for differential privacy, which "
                 "would take sums of gradients for models: wrap FedAvg and use the weights form instead"
             )
-        terms = self._terms
+        setup = self._setup
         if self._federation is None:
-            names = {slot.name for slot in (*terms.layout.parameters, *terms.layout.buffers)}
+            names = {slot.name for slot in (*setup.layout.parameters, *setup.layout.buffers)}
             rest = {name: array for name, array in arrays.items() if name not in names}
-            terms = replace(terms, rest=rest)
-            self._federation = Federation(Messenger(grid), terms, self._note)
-        params, buffers = codec.decode_model(terms.layout, arrays)
+            setup = replace(setup, rest=rest)
+            self._federation = Federation(Messenger(grid), setup, self._note)
+        params, buffers = codec.decode_model(setup.layout, arrays)
         self.state = self.state._replace(params=params, buffers=buffers)
-        schedule, number = self.schedule, self.state.round + 1
-        chosen = participants(terms.clients, schedule.participation, schedule.seed, number)
-        self._chosen = chosen.tolist()
+        self._chosen, self.state = choose_clients(setup.method, self.plan, setup.clients, self.state)
         deadline = self._federation.messenger.clock() + self.rules.round_timeout
         nodes = self._federation.nodes_of(self._chosen)
         self._messages = self._federation.messages(self.state, nodes, deadline)
@@ -123,11 +123,11 @@ class HerdStrategy(Strategy):
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
         del server_round
         assert self._federation is not None, "configure_train comes first"
-        terms, before = self._federation.terms, len(self.rejections)
+        setup, before = self._federation.setup, len(self.rejections)
         asked = {message.metadata.message_id: node for node, message in self._messages}
         checked = self._federation.check(self.state, asked, list(replies))
         outcomes = self._federation.complete(self.state, self._chosen, checked.outcomes)
-        self.state = server_round_of(terms.method, self.schedule, terms.clients, self.state, outcomes)
+        self.state = server_round_of(setup.method, self.plan, setup.clients, self.state, outcomes)
         reports = [outcome.report for outcome in outcomes]
         metrics: dict[str, int | float] = {
             "clients": len(reports),
@@ -136,7 +136,7 @@ class HerdStrategy(Strategy):
             "kept": sum(report.kept for report in reports),
             "loss": sum(outcome.loss for outcome in outcomes) / len(outcomes),
         }
-        model = codec.encode_model(terms.layout, self.state.params, self.state.buffers, terms.rest)
+        model = codec.encode_model(setup.layout, self.state.params, self.state.buffers, setup.rest)
         return model, MetricRecord({**metrics})
 
     def _note(self, rejection: Rejection) -> None:
@@ -154,9 +154,3 @@ class HerdStrategy(Strategy):
     def aggregate_evaluate(self, server_round: int, replies: Iterable[Message]) -> MetricRecord | None:
         del server_round, replies
         return None
-
-
-def _start(model: nn.Module, method: Method) -> State:
-    params = ravel(model)
-    shared = torch.zeros_like(params) if method.correction.stateful else params.new_zeros(0)
-    return State(0, params, None, shared, {})

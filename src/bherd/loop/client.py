@@ -1,4 +1,8 @@
-"""A client's half of a round: train, select, report. Every engine runs this one function."""
+"""A client's half of a round: what it has to do, and what becomes of what it did.
+
+`begin_round` says what to train, the engine trains, `finish_round` selects and reports. Every engine goes
+this way.
+"""
 
 import math
 import time
@@ -10,9 +14,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bherd.errors import BherdError
+from bherd.errors import BherdError, InputError
+from bherd.indices import Indices
 from bherd.loop.snapshots import Snapshot, take
-from bherd.method import Indices, Method, Report
+from bherd.loop.state import Local, Memory, State, remembered
+from bherd.loop.visits import plan_steps
+from bherd.method import Method
+from bherd.optimizers.base import LocalOptimizer
+from bherd.parts.part import Tensors
+from bherd.parts.records import Done, Kept, Plan, Report, Terms
+from bherd.selectors.base import Selector
 
 _COLUMNS = 4096
 
@@ -21,104 +32,219 @@ class DivergedError(BherdError):
     """Local training produced NaN or infinity."""
 
 
-class Kept(NamedTuple):
-    """The kept gradients together, and how well they stand for all."""
+class Work(NamedTuple):
+    """What one client has to do in one round."""
+
+    method: Method
+    """With its schedules at this round's numbers."""
+    round: int
+    client: int
+    samples: int
+    plan: Plan
+    visits: Indices | None
+    """The samples of all steps, one after the other; None: first ones first, again after an epoch."""
+    params: Tensor
+    """Where local training begins."""
+    buffers: Tensor | None
+    lr: float
+    terms: Terms
+    memory: Memory
+    """What the parts on this client remember, `order` already as it is after the visit."""
+    keep_trace: bool
+    """Whether the directions of all steps are needed, or only their sum."""
+    started: float
+    """When, on the performance counter."""
+
+    @property
+    def optimizer(self) -> LocalOptimizer:
+        """How the client steps."""
+        return self.method.optimizer
+
+
+class KeptSum(NamedTuple):
+    """The kept directions together, and how well they stand for all."""
 
     sum: Tensor
     distance: float
-    """||mean of the kept gradients - mean of all||, the paper's figure 4d."""
+    """||mean of the kept directions - mean of all||, the paper's figure 4d."""
     random_distance: float
-    """The same, root mean square, over every choice of as many gradients: what chance gives."""
+    """The same, root mean square, over every choice of as many directions: what chance gives."""
 
 
-SumKept = Callable[[Indices], Kept]
-"""kept indices -> the kept gradients together"""
+SumKept = Callable[[Kept], KeptSum]
+"""kept steps -> the kept directions together"""
 
 
 class Training(NamedTuple):
     """What local training leaves behind."""
 
-    gradients: Tensor
-    """The corrected gradients, (steps, d); or their sum, (d,), where no trace was asked for."""
-    steps: int
+    directions: Tensor
+    """The directions of all steps, (steps, d); or their sum, (d,), where no trace was asked for."""
     loss: float
     """Mean of the batch losses along the way."""
     buffers: Tensor | None = None
     sum_kept: SumKept | None = None
-    """Given where rows of `gradients` are not simply added up: where they only stand for the true ones,
-    which takes training again, or where the engine has a faster way."""
+    """How to sum the kept directions if `directions` holds sketches, or if the engine has a faster way."""
     loss_tells: bool = False
-    """Whether the loss is NaN if any gradient was not finite, so that these need not be read for it."""
-
-
-Train = Callable[[Tensor, Tensor | None, bool], Training]
-"""(parameters, offset added to every gradient, whether to keep the trace) -> Training"""
+    """Whether the loss is NaN if any direction was not finite, so that these need not be read for it."""
 
 
 class Outcome(NamedTuple):
     """A client's report to the server, and what stays with the client or goes into the records."""
 
     report: Report
-    own: Tensor
-    """The client's state of the correction after this round."""
+    memory: Memory
+    """What the parts on this client remember after the round."""
     kept: Indices
     """Indices of the kept steps, in order of selection."""
     loss: float
     distance: float
     random_distance: float
-    """As in `Kept`; both are 0 where everything is kept."""
+    """As in `KeptSum`; both are 0 where everything is kept."""
     local_seconds: float
     select_seconds: float
     snapshot: Snapshot | None = None
 
 
-def client_round(
-    method: Method,
-    train: Train,
-    *,
-    client: int,
-    weight: float,
-    params: Tensor,
-    own: Tensor,
-    shared: Tensor,
-    stream: np.random.Generator,
-    snapshot: bool = False,
-) -> Outcome:
-    """Train from `params`, keep what the selector chooses and write the report.
+def begin_round(method: Method, local: Local, state: State, client: int, samples: int) -> Work:
+    """What a client with so many samples has to do in the round after `state`."""
+    started = time.perf_counter()
+    round = state.round + 1
+    now = method.at(round)
+    memory = dict(state.clients.get(client, {}))
+    plan = plan_steps(samples, local.batch_size, local.epochs)
+    visits, memory["order"] = now.visiting.visit(
+        memory.get("order", {}), plan, samples, local.stream("shuffle", round, client)
+    )
+    if "correction" not in memory:
+        memory["correction"] = now.correction.client_init(state.params)
+    terms = now.correction.terms(memory["correction"], state.server.get("correction", {}))
+    keep_trace = not now.selector.keeps_all or now.visiting.learns or local.snapshot(round)
+    return Work(
+        now,
+        round,
+        client,
+        samples,
+        plan,
+        visits,
+        state.params,
+        state.buffers,
+        local.lr,
+        terms,
+        memory,
+        keep_trace,
+        started,
+    )
 
-    With `snapshot` the outcome also carries a picture of the gradients, which changes nothing else.
 
-    Raises `DivergedError` where a gradient or a loss is not finite.
+def finish_round(work: Work, trained: Training, local: Local, server: Memory) -> Outcome:
+    """Keep what the selector chooses, write the report, and remember.
+
+    Args:
+        work: what the client had to do.
+        trained: what its training left behind.
+        local: the settings of local training.
+        server: what the parts on the server remember.
+
+    Raises:
+        DivergedError: a direction or a loss is not finite.
+        InputError: the selector's choice is none.
     """
-    correction, selector = method.correction, method.selector
-    begin = time.perf_counter()
-    offset = correction.offset(own, shared) if correction.stateful else None
-    trained = train(params, offset, not selector.keeps_everything)
+    method, client, steps = work.method, work.client, work.plan.steps
     finite = math.isfinite(trained.loss)
-    if not (finite and (trained.loss_tells or math.isfinite(float(trained.gradients.sum())))):
+    if not (finite and (trained.loss_tells or math.isfinite(float(trained.directions.sum())))):
         raise DivergedError(f"client {client}: the local training gave NaN or infinity")
     selecting = time.perf_counter()
-    if selector.keeps_everything:
-        kept = np.arange(trained.steps, dtype=np.int64)
-        everything = trained.gradients if trained.gradients.ndim == 1 else trained.gradients.sum(0)
-        together = Kept(everything, 0.0, 0.0)
-    else:
-        kept = selector.select(trained.gradients, stream)
-        sum_of = trained.sum_kept or partial(sum_kept, trained.gradients)
-        together = sum_of(kept)
-    extra = None
-    if correction.stateful:
-        own, extra = correction.finish(own, shared, together.sum / len(kept))
-    total, buffers = together.sum, trained.buffers
-    report = Report(client, weight, trained.steps, len(kept), total, extra=extra, buffers=buffers)
+    kept, together = _select(work, trained, local)
+    counted = float(len(kept.indices)) if kept.weights is None else float(kept.weights.sum())
+    memory = dict(work.memory)
+    message: Tensors = {}
+    if method.correction.stateful:
+        done = Done(together.sum / counted, steps, work.lr)
+        memory["correction"], message = method.correction.client_end(
+            memory["correction"], server.get("correction", {}), done
+        )
+    if method.visiting.learns:
+        memory["order"] = method.visiting.observe(memory["order"], work.plan, trained.directions)
+    sent = method.transform.send(
+        memory.get("transform", {}), together.sum, client, local.stream("transform", work.round, client)
+    )
+    memory["transform"] = sent.state
+    report = Report(
+        client,
+        work.samples,
+        steps,
+        len(kept.indices),
+        sent.update,
+        kept_weight=counted,
+        message=message,
+        buffers=trained.buffers,
+        bits=sent.bits,
+    )
     end = time.perf_counter()
-    shot = None
-    if snapshot:
-        traced = trained.gradients.ndim == 2
-        seen = trained.gradients if traced else train(params, offset, True).gradients
-        shot = take(seen)
-    times = selecting - begin, end - selecting
-    return Outcome(report, own, kept, trained.loss, *together[1:], *times, shot)
+    shot = take(trained.directions) if local.snapshot(work.round) else None
+    times = selecting - work.started, end - selecting
+    return Outcome(
+        report, remembered(memory), kept.indices, trained.loss, *together[1:], *times, snapshot=shot
+    )
+
+
+def _select(work: Work, trained: Training, local: Local) -> tuple[Kept, KeptSum]:
+    selector, steps, directions = work.method.selector, work.plan.steps, trained.directions
+    if selector.keeps_all:
+        total = directions if directions.ndim == 1 else sum_rows(directions)
+        return Kept(np.arange(steps, dtype=np.int64)), KeptSum(total, 0.0, 0.0)
+    chosen = selector.select(directions, local.stream("select", work.round, work.client))
+    kept = checked(selector, chosen, steps)
+    return kept, (trained.sum_kept or partial(sum_kept, directions))(kept)
+
+
+def sum_rows(trace: Tensor) -> Tensor:
+    """The sum of all rows, one after the other, as an engine without a trace takes it: the same bits."""
+    total = torch.zeros_like(trace[0])
+    for row in trace:
+        total += row
+    return total
+
+
+def checked(selector: Selector, chosen: object, steps: int) -> Kept:
+    """A selector's answer, if it is one: at least one step, none twice, each with a usable weight.
+
+    Args:
+        selector: who answered.
+        chosen: what it gave back.
+        steps: how many steps there were.
+
+    Raises:
+        InputError: it is none; the message says why.
+    """
+    name, weighted = str(selector), selector.weighted
+    if not isinstance(chosen, Kept):
+        raise InputError(f"selector {name} gave a {type(chosen).__name__}: must be Kept(indices).")
+    indices = np.asarray(chosen.indices)
+    wrong = ""
+    if indices.dtype.kind not in "iu":
+        wrong = f"indices of type {indices.dtype}: must be whole numbers; for a mask use np.flatnonzero(mask)"
+    elif indices.ndim != 1 or len(indices) == 0:
+        wrong = f"indices of shape {indices.shape}: must be a list of at least one step"
+    elif indices.min() < 0 or indices.max() >= steps:
+        wrong = f"indices from {indices.min()} to {indices.max()}: must be steps from 0 to {steps - 1}"
+    elif len(np.unique(indices)) != len(indices):
+        wrong = "a step twice: must be each at most once; give it a weight instead"
+    if wrong:
+        raise InputError(f"selector {name} gave {wrong}.")
+    weights = None if chosen.weights is None else np.asarray(chosen.weights, dtype=np.float64)
+    if (weights is not None) != weighted:
+        said = "gave weights without saying weighted = True" if weights is not None else "gave no weights"
+        raise InputError(f"selector {name} {said}: must be as its class says.")
+    if weights is not None:
+        usable = weights.shape == indices.shape and np.isfinite(weights).all() and weights.min() >= 0
+        if not usable or weights.sum() <= 0:
+            raise InputError(
+                f"selector {name} gave weights {weights!r}: must be one finite number of zero or more per "
+                "kept step, not all zero."
+            )
+    return Kept(indices.astype(np.int64, copy=False), weights)
 
 
 def random_distance(spread: float, steps: int, kept: int) -> float:
@@ -136,22 +262,23 @@ def random_distance(spread: float, steps: int, kept: int) -> float:
     return math.sqrt((1 / kept - 1 / steps) * max(0.0, spread) / (steps - 1))
 
 
-def sum_kept(trace: Tensor, kept: Indices) -> Kept:
-    """The sum of the kept gradients and how far their mean is from the mean of all."""
-    steps = len(trace)
+def sum_kept(trace: Tensor, kept: Kept) -> KeptSum:
+    """The sum of the kept directions and how far their mean is from the mean of all."""
+    steps, count = len(trace), len(kept.indices)
     weights = np.zeros((2, steps))
-    weights[0, kept] = 1.0
-    weights[1] = weights[0] / len(kept) - 1.0 / steps
+    weights[0, kept.indices] = 1.0 if kept.weights is None else kept.weights
+    counted = count if kept.weights is None else float(kept.weights.sum())
+    weights[1] = weights[0] / counted - 1.0 / steps
     wide = torch.promote_types(trace.dtype, torch.float32)
     factors = torch.from_numpy(weights).to(device=trace.device, dtype=wide)
     if wide == trace.dtype:
-        kept_sum, difference = factors @ trace
+        total, difference = factors @ trace
         norms = torch.linalg.vector_norm(trace, dim=1)
         squares = float(norms @ norms)
     else:
         blocks = [block.to(wide) for block in torch.split(trace, _COLUMNS, dim=1)]
-        kept_sum, difference = torch.cat([factors @ block for block in blocks], dim=1)
+        total, difference = torch.cat([factors @ block for block in blocks], dim=1)
         squares = sum(float(torch.linalg.vector_norm(block)) ** 2 for block in blocks)
-    mean = kept_sum / len(kept) - difference
-    chance = random_distance(squares - steps * float(mean @ mean), steps, len(kept))
-    return Kept(kept_sum, float(torch.linalg.vector_norm(difference)), chance)
+    mean = total / counted - difference
+    chance = random_distance(squares - steps * float(mean @ mean), steps, count)
+    return KeptSum(total, float(torch.linalg.vector_norm(difference)), chance)

@@ -4,19 +4,15 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
-import numpy as np
 import torch
 
-from bherd.exact import decimal
 from bherd.loop.client import DivergedError, Outcome
 from bherd.loop.engine import Engine
 from bherd.loop.seconds import Seconds
-from bherd.loop.server import server_round
-from bherd.loop.state import Evaluation, Schedule, State
-from bherd.method import Indices, Method
-from bherd.streams import stream
+from bherd.loop.server import choose_clients, server_round, shipped_params
+from bherd.loop.state import Evaluation, RunPlan, State
+from bherd.method import Method
 from bherd.tasks.task import Task
 
 
@@ -26,73 +22,62 @@ class Round:
 
     round: int
     evaluation: Evaluation | None
-    """None in rounds without evaluation."""
+    """Of the model that is shipped; None in rounds without evaluation."""
     outcomes: list[Outcome]
     """One for each client that took part; empty where the round diverged in a client."""
     seconds: Seconds
     diverged: bool = False
+    last: Evaluation | None = None
+    """Of the server's own model, where another one is shipped."""
 
 
 def run_rounds(
-    engine: Engine, task: Task, method: Method, schedule: Schedule, state: State
+    engine: Engine, task: Task, method: Method, plan: RunPlan, state: State
 ) -> Iterator[tuple[State, Round]]:
     """Every round after `state`, as the state it leads to and the record of what it did.
 
     A round that gives NaN or infinity is the last: its record says so, and the state that comes with
     it is the one before it.
     """
-    while state.round < schedule.rounds:
-        after, record = run_round(engine, task, method, schedule, state)
+    while state.round < plan.rounds:
+        after, record = run_round(engine, task, method, plan, state)
         yield after, record
         if record.diverged:
             return
         state = after
 
 
-def run_round(
-    engine: Engine, task: Task, method: Method, schedule: Schedule, state: State
-) -> tuple[State, Round]:
+def run_round(engine: Engine, task: Task, method: Method, plan: RunPlan, state: State) -> tuple[State, Round]:
     """One round: participants, their work, the server's step, an evaluation if it is due."""
     number = state.round + 1
-    clients = participants(task.clients, schedule.participation, schedule.seed, number)
+    clients, asked = choose_clients(method, plan, task.clients, state)
     begin = time.perf_counter()
     try:
-        outcomes = engine.run_clients(state, clients.tolist())
+        outcomes = engine.run_clients(asked, clients)
     except DivergedError:
         seconds = Seconds(time.perf_counter() - begin, 0.0, 0.0, 0.0)
         return state, Round(number, None, [], seconds, diverged=True)
     trained = time.perf_counter()
-    after = server_round(method, schedule, task.clients, state, outcomes)
+    after = server_round(method, plan, task.clients, asked, outcomes)
     aggregated = time.perf_counter()
-    evaluation = None
+    evaluation = last = None
     diverged = not bool(torch.isfinite(after.params.sum()))
-    due = number % schedule.eval_every == 0 or number == schedule.rounds
+    due = number % plan.eval_every == 0 or number == plan.rounds
     if due and not diverged:
-        evaluation = engine.evaluate(after.params, after.buffers, train=schedule.eval_train)
-        losses = [evaluation.test_loss]
-        if schedule.eval_train:
-            losses.append(evaluation.train_loss)
-        diverged = not all(math.isfinite(loss) for loss in losses)
+        shipped = shipped_params(method, after)
+        evaluation = engine.evaluate(shipped, after.buffers, train=plan.eval_train)
+        diverged = not _finite(evaluation, train=plan.eval_train)
+        if shipped is not after.params:
+            last = engine.evaluate(after.params, after.buffers, train=plan.eval_train)
     evaluated = time.perf_counter()
     local, select = _split(trained - begin, outcomes)
     seconds = Seconds(local, select, aggregated - trained, evaluated - aggregated)
-    return (state if diverged else after), Round(number, evaluation, outcomes, seconds, diverged)
+    return (state if diverged else after), Round(number, evaluation, outcomes, seconds, diverged, last)
 
 
-def participants(clients: int, participation: int | float, seed: int, round: int) -> Indices:
-    """The clients of one round, ascending: all of them, or a draw without repetition.
-
-    A whole number is a number of clients; a share s means max(1, floor(s N + 1/2)) of them.
-    """
-    if isinstance(participation, int):
-        count = min(participation, clients)
-    else:
-        count = max(1, math.floor(decimal(participation) * clients + Fraction(1, 2)))
-    if count == clients:
-        return np.arange(clients, dtype=np.int64)
-    draw = stream(seed, "participation", round)
-    chosen: Indices = np.sort(draw.choice(clients, count, replace=False, shuffle=False))
-    return chosen
+def _finite(evaluation: Evaluation, *, train: bool) -> bool:
+    losses = [evaluation.test_loss, evaluation.train_loss] if train else [evaluation.test_loss]
+    return all(math.isfinite(loss) for loss in losses)
 
 
 def _split(wall: float, outcomes: list[Outcome]) -> tuple[float, float]:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from bherd.algorithms.herding import herding_order
-from bherd.method import Indices
+from bherd.indices import Indices
 
 _COLUMNS = 8192
 

@@ -6,17 +6,20 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from bherd.generators import seeded
 from bherd.loop.snapshots import due
 from bherd.method import Method
+from bherd.parts.part import Tensors
 from bherd.streams import stream
 from bherd.tasks.flat import ravel, ravel_buffers
 from bherd.tasks.task import Task
 
 Split = Literal["train", "test"]
+
+Memory = Mapping[str, Tensors]
+"""What parts remember: axis -> name -> tensor. An axis without memory is not in it."""
 
 
 class State(NamedTuple):
@@ -25,10 +28,10 @@ class State(NamedTuple):
     round: int
     params: Tensor
     buffers: Tensor | None
-    shared: Tensor
-    """The correction's state on the server."""
-    own: Mapping[int, Tensor]
-    """The correction's state on each client; a client not in here has zeros."""
+    server: Memory
+    """What the parts on the server remember."""
+    clients: Mapping[int, Memory]
+    """What the parts on each client remember; a client not in here has not remembered anything yet."""
 
 
 class Evaluation(NamedTuple):
@@ -40,11 +43,11 @@ class Evaluation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Schedule:
-    """How many rounds, with whom, and when to look."""
+class RunPlan:
+    """How many rounds, with how many clients, and when to look."""
 
     rounds: int
-    participation: int | float
+    cohort: int | float
     epochs: float
     lr: float
     seed: int
@@ -59,17 +62,12 @@ class Local:
     batch_size: int
     epochs: float
     lr: float
-    reshuffle: bool
     seed: int
     snapshot_every: int = 0
 
-    def shuffle(self, round: int, client: int) -> np.random.Generator | None:
-        """The stream of this round's sample orders, or None where the order is fixed."""
-        return stream(self.seed, "shuffle", round, client) if self.reshuffle else None
-
-    def selector_stream(self, round: int, client: int) -> np.random.Generator:
-        """The stream that the selector may draw from."""
-        return stream(self.seed, "select", round, client)
+    def stream(self, purpose: str, round: int, client: int) -> np.random.Generator:
+        """The random numbers that a part on a client may draw in a round."""
+        return stream(self.seed, purpose, round, client)
 
     def snapshot(self, round: int) -> bool:
         """Whether the gradients of this round are to be pictured."""
@@ -87,5 +85,21 @@ class Local:
 def start_state(task: Task, method: Method) -> State:
     """The federation before its first round."""
     params = ravel(task.model.module)
-    shared = torch.zeros_like(params) if method.correction.stateful else params.new_zeros(0)
-    return State(0, params, ravel_buffers(task.model.module), shared, {})
+    server = start_memory(method, params, task.clients)
+    return State(0, params, ravel_buffers(task.model.module), server, {})
+
+
+def start_memory(method: Method, params: Tensor, clients: int) -> Memory:
+    """What the parts on the server remember before the first round."""
+    memory = {
+        "participation": method.participation.init(params, clients),
+        "correction": method.correction.server_init(params),
+        "server": method.server.init(params),
+        "shipped": method.shipped.init(params),
+    }
+    return remembered(memory)
+
+
+def remembered(memory: Memory) -> Memory:
+    """Without the axes that remember nothing."""
+    return {axis: tensors for axis, tensors in memory.items() if tensors}

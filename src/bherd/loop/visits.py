@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,15 +11,8 @@ from torch import Tensor
 
 from bherd.errors import InputError
 from bherd.exact import decimal
-from bherd.method import Indices
-
-
-class Plan(NamedTuple):
-    """The local steps of one client: how many, of which size, and how many make an epoch."""
-
-    steps: int
-    batch: int
-    per_epoch: int
+from bherd.indices import Indices
+from bherd.parts.records import Plan
 
 
 @lru_cache(maxsize=1024)
@@ -38,30 +30,28 @@ def plan_steps(size: int, batch_size: int, epochs: float) -> Plan:
     return Plan(steps, min(batch_size, size), max(1, size // batch_size))
 
 
-def batches(
-    plan: Plan, x: Tensor, y: Tensor, shuffle: np.random.Generator | None
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """The client's batches, step by step: first ones first, round again after an epoch.
-
-    With a `shuffle` stream every epoch begins with a new order of all samples.
-    """
+def batches(plan: Plan, x: Tensor, y: Tensor, visits: Indices | None) -> Iterator[tuple[Tensor, Tensor]]:
+    """The client's batches, step by step; without `visits` first ones first, again after an epoch."""
+    rows = None if visits is None else torch.from_numpy(visits).to(x.device)
     for step in range(plan.steps):
-        position = step % plan.per_epoch
-        rows = slice(position * plan.batch, (position + 1) * plan.batch)
-        if shuffle is None:
-            yield x[rows], y[rows]
-            continue
-        if position == 0:
-            visit = torch.from_numpy(shuffle.permutation(len(x))).to(x.device)
-        yield x[visit[rows]], y[visit[rows]]
+        if rows is None:
+            part = batch_rows(plan, step)
+            yield x[part], y[part]
+        else:
+            chosen = rows[step * plan.batch : (step + 1) * plan.batch]
+            yield x[chosen], y[chosen]
 
 
-def all_visits(plan: Plan, size: int, shuffle: np.random.Generator | None) -> Indices:
-    """The samples of all steps, one after the other; the draws are those of `tasks.task.batches`."""
-    epoch = plan.per_epoch * plan.batch
-    total = plan.steps * plan.batch
-    epochs = -(-total // epoch)
-    if shuffle is None:
-        order = np.arange(epoch, dtype=np.int64)
-        return order[:total] if epochs == 1 else np.tile(order, epochs)[:total]
-    return np.concatenate([shuffle.permutation(size)[:epoch] for _ in range(epochs)])[:total]
+def batch_rows(plan: Plan, step: int) -> slice:
+    """The samples of a step where clients go through them in order."""
+    position = step % plan.per_epoch
+    return slice(position * plan.batch, (position + 1) * plan.batch)
+
+
+def all_visits(plan: Plan, visits: Indices | None) -> Indices:
+    """The samples of all steps, one after the other, also where clients go through them in order."""
+    if visits is not None:
+        return visits
+    epoch, total = plan.per_epoch * plan.batch, plan.steps * plan.batch
+    order = np.arange(epoch, dtype=np.int64)
+    return order[:total] if total <= epoch else np.tile(order, -(-total // epoch))[:total]

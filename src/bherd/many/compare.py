@@ -2,23 +2,23 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bherd.conclusion import Contender, Role, role_of
-from bherd.config import Config, MethodConfig, difference, from_dict, to_dict
+from bherd.config import Config, MethodConfig, difference
 from bherd.errors import BherdError, InputError
 from bherd.labels import folder_name, method_label
 from bherd.many.jobs import Job
-from bherd.method_settings import settings_of
+from bherd.method_texts import SHORTHANDS
+from bherd.parts.spec import parameters
 from bherd.runs.directory import find_runs
 from bherd.runs.read import Run, read_config, read_run
 from bherd.statistics import Interval, Reach, common_target, interval, reach, rounds_to
 from bherd.step_length import Step, mean_step
 from bherd.step_notes import Stepper, step_notes
-
-METHOD_SETTINGS = [one.name for one in MethodConfig.SETTINGS if one.name != "name"]
 
 
 @dataclass(frozen=True)
@@ -71,31 +71,30 @@ class Row:
         return Contender(self.label, finals, len(self.curves), self.role)
 
 
-def parse_variant(text: str, base: Config) -> Config:
-    """'bherd-fedavg:alpha=0.3,step=amplified' -> the base configuration with that method.
+def parse_variant(text: str, base: Config, common: Mapping[str, Any] | None = None) -> Config:
+    """A method of a comparison: the base configuration with the method that a text names.
 
-    Of the base's own settings of a method it takes over those that it has.
+    Args:
+        text: 'bherd-fedavg,alpha=0.3,step=amplified', as `--method` takes it.
+        base: the settings that all methods share; its own parts and its order go to the method.
+        common: shorthands and the step for the methods that have them and do not set them.
     """
-    name, _, details = text.partition(":")
-    tree = to_dict(base)
-    has = settings_of(name)
-    tree["method"] = {"name": name, **{key: tree["method"][key] for key in METHOD_SETTINGS if key in has}}
-    for detail in filter(None, details.split(",")):
-        key, equals, value = detail.partition("=")
-        if not equals or key not in METHOD_SETTINGS:
-            raise InputError(
-                f"method {text!r}: {detail!r} is not one of {', '.join(METHOD_SETTINGS)} with a value, "
-                "as in bherd-fedavg:alpha=0.3,step=amplified"
-            )
-        tree["method"][key] = value if key == "step" else _number(text, value)
-    return from_dict(tree, source=f"method {text!r}")
-
-
-def _number(text: str, value: str) -> float:
     try:
-        return float(value)
-    except ValueError:
-        raise InputError(f"method {text!r}: {value!r} is not a number") from None
+        variant = base.replace(method=text, **{} if "order=" in text else {"order": base.method.order})
+    except InputError as error:
+        raise InputError(f"method {text!r}: {error}") from error
+    for key, value in (common or {}).items():
+        if f"{key}=" not in text and has_setting(variant.method, key):
+            variant = variant.replace(**{key: value})
+    return variant
+
+
+def has_setting(method: MethodConfig, key: str) -> bool:
+    """Whether a method has a step, or a part with this shorthand."""
+    if key == "step":
+        return method.selects
+    axis, parameter = SHORTHANDS[key]
+    return parameter in parameters(axis, method.part_name(axis))
 
 
 def plan(variants: Sequence[Config], seeds: Sequence[int], directory: Path) -> list[Job]:

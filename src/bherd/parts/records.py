@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from torch import Tensor
 
+    from bherd.indices import Indices as Indices
     from bherd.parts.part import Tensors
-
-    Indices = npt.NDArray[np.int64]
 
 StepLength = Literal["equation", "amplified", "matched"]
 STEP_LENGTHS: tuple[StepLength, ...] = ("equation", "amplified", "matched")

@@ -95,6 +95,13 @@ def parameters(axis: str, name: str) -> Mapping[str, Any]:
     return {key: default for key, (_, default) in _signature(axis, name).items()}
 
 
+def describe_part(axis: str, name: str) -> str:
+    """A part in one line: its parameters with their defaults, and the first sentence of its docstring."""
+    about = (inspect.getdoc(_factory(axis, name)) or "").split("\n\n")[0].replace("\n", " ")
+    given = [f"{key}={text_of(default)}" for key, default in parameters(axis, name).items()]
+    return f"[{', '.join(given)}] {about}" if given else about
+
+
 @lru_cache(maxsize=1024)
 def _complete(axis: str, text: str) -> tuple[str, Part]:
     spec = Spec.read(axis, text)

@@ -7,14 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from bherd.config import Config
 from bherd.errors import InputError
+from bherd.indices import Indices
 from bherd.loop.state import Local
-from bherd.loop.visits import batches, plan_steps
-from bherd.method import Indices
+from bherd.loop.visits import all_visits, plan_steps
 from bherd.names import is_own_task
+from bherd.orders.base import Order
+from bherd.orders.fixed import FixedOrder
+from bherd.orders.reshuffled import Reshuffled
 from bherd.report.dropped import FEWEST_ROUNDS, Dropped, Evidence, dropped
 from bherd.report.herd import Ledger
 from bherd.report.thin import REPLAYED_ROUNDS, spread
@@ -95,11 +97,17 @@ def fairness(
 ) -> Fairness | None:
     """Count the labels of the kept samples, by drawing the clients' batches again.
 
-    None where the ledger's steps are not those that the partition gives: then nothing can be counted.
+    None where the ledger's steps are not those that the partition gives, or where clients visit their
+    samples in an order that they learnt: then nothing can be counted.
     """
     train, run = config.train, config.run
-    local = Local(train.batch_size, train.epochs, train.lr, bool(train.reshuffle), run.seed)
-    limit = REPLAYED_ROUNDS if local.reshuffle else len(ledger.rounds)
+    local = Local(train.batch_size, train.epochs, train.lr, run.seed)
+    known: dict[str | None, Order] = {"reshuffled": Reshuffled(), "fixed": FixedOrder()}
+    if config.method.order not in known:
+        return None
+    order_of = known[config.method.order]
+    moving = config.method.order == "reshuffled"
+    limit = REPLAYED_ROUNDS if moving else len(ledger.rounds)
     rounds = ledger.rounds[spread(len(ledger.rounds), limit)]
     counted, evidence = [], []
     for client in (int(client) for client in clients):
@@ -109,28 +117,23 @@ def fairness(
         if plan_steps(len(held), local.batch_size, local.epochs).steps != ranks.shape[1]:
             return None
         kept = ranks[present] >= 0
-        table = _labels(local, client, held, labels.classes, rounds[present])
+        numbers = rounds[present] if moving else np.zeros(1, np.int64)
+        table = _labels(local, order_of, client, held, labels.classes, numbers)
         taken = np.matmul(kept[:, None, :].astype(np.int64), table).sum((0, 1))
         visited = np.broadcast_to(table, (len(kept), *table.shape[1:])).sum((0, 1))
         counted.append(KeptLabels(client, visited.tolist(), taken.tolist()))
         some = spread(len(kept), REPLAYED_ROUNDS)
-        evidence.append(Evidence(client, kept[some], table[some] if local.reshuffle else table))
+        evidence.append(Evidence(client, kept[some], table[some] if moving else table))
     found = dropped(evidence)
     return Fairness(len(rounds), len(ledger.rounds), counted, found.dropped, found.by_chance, found.tested)
 
 
-def _labels(local: Local, client: int, held: Indices, classes: int, rounds: Indices) -> Counts:
-    """(rounds, steps, classes): the labels of each batch; one round for all where the order stays."""
-    if not local.reshuffle:
-        return _steps(local, 0, client, held, classes)[None]
-    steps = plan_steps(len(held), local.batch_size, local.epochs).steps
-    tables = [_steps(local, int(number), client, held, classes) for number in rounds]
-    return np.array(tables, dtype=np.int64).reshape(-1, steps, classes)
-
-
-def _steps(local: Local, round: int, client: int, held: Indices, classes: int) -> Counts:
-    """(steps, classes): the labels of each batch of one round."""
+def _labels(local: Local, order: Order, client: int, held: Indices, classes: int, rounds: Indices) -> Counts:
+    """(rounds, steps, classes): the labels of each batch."""
     plan = plan_steps(len(held), local.batch_size, local.epochs)
-    targets = torch.from_numpy(held)
-    drawn = batches(plan, targets, targets, local.shuffle(round, client))
-    return np.array([np.bincount(batch.numpy(), minlength=classes) for batch, _ in drawn], dtype=np.int64)
+    tables = []
+    for number in rounds.tolist():
+        visits, _ = order.visit({}, plan, len(held), local.stream("shuffle", number, client))
+        steps = held[all_visits(plan, visits)].reshape(plan.steps, plan.batch)
+        tables.append([np.bincount(batch, minlength=classes) for batch in steps])
+    return np.array(tables, dtype=np.int64).reshape(-1, plan.steps, classes)

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from bherd.config import Config, all_settings, find_setting
 from bherd.labels import method_label, number
-from bherd.methods import named_in
 from bherd.names import is_own_task
 from bherd.runs.read import Run
 
-_SHOWN_ELSEWHERE = {"reshuffle", "seed", "dtype", "eval_every", "eval_train", "snapshot_every", "ledger"}
+_SHOWN_ELSEWHERE = {"seed", "dtype", "eval_every", "eval_train", "snapshot_every", "ledger"}
 """In a series' own words, in its runs, in the task's label; or what is recorded and no more."""
 _SETTINGS = [
     one.name
@@ -60,10 +59,9 @@ def group(runs: Sequence[Run]) -> Grouping:
 
 def _task_group(runs: Sequence[Run], members: list[int], label: str, repeated: set[int]) -> TaskGroup:
     varying = [name for name in _SETTINGS if len({_shown(name, runs[i]) for i in members}) > 1]
-    mixed = len({bool(runs[i].config.train.reshuffle) for i in members}) > 1
     found: dict[str, dict[int, int]] = {}
     for index in members:
-        seeds = found.setdefault(_series_label(runs[index], varying, mixed), {})
+        seeds = found.setdefault(_series_label(runs[index], varying), {})
         if seeds.setdefault(runs[index].config.run.seed, index) != index:
             repeated.add(index)
     series = [Series(name, [seeds[seed] for seed in sorted(seeds)]) for name, seeds in found.items()]
@@ -72,20 +70,16 @@ def _task_group(runs: Sequence[Run], members: list[int], label: str, repeated: s
     return TaskGroup(label, own, central, series)
 
 
-def _series_label(run: Run, varying: list[str], mixed: bool) -> str:
+def _series_label(run: Run, varying: list[str]) -> str:
     """The label of a series: its method and the settings in which the series differ."""
     parts = [method_label(run.config)]
-    method = run.config.method
-    usual = named_in(method).reshuffle
-    if mixed and run.config.train.reshuffle not in (None, usual):
-        parts.append("reshuffled" if run.config.train.reshuffle else "not reshuffled")
     parts += [f"{name}={_shown(name, run)}" for name in varying]
     return ", ".join(parts)
 
 
 def _shown(name: str, run: Run) -> str:
     value = getattr(getattr(run.config, find_setting(name).table), name)
-    exact = name == "participation"  # 1 is one client, 1.0 is everybody
+    exact = name == "cohort"  # 1 is one client, 1.0 is everybody
     return number(value) if isinstance(value, float) and not exact else str(value)
 
 

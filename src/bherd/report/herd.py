@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bherd.method import Indices
+from bherd.indices import Indices
 from bherd.report.records import column
 from bherd.report.thin import encode, short, spread
 from bherd.runs.read import Run

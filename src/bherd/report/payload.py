@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from bherd.loop.seconds import Seconds
-from bherd.methods import named_in
 from bherd.report import thin
 from bherd.report.command import command
 from bherd.report.fairness import Fairness, TrainingLabels, fairness, fits, holdings, training_labels
@@ -121,8 +120,7 @@ def _method(series: Series, records: Sequence[Run]) -> MethodView:
 
 
 def _run(record: Run, name: str, labels: TrainingLabels | str, count: int) -> RunView:
-    method = record.config.method
-    everything = named_in(method).selector.keeps_everything
+    everything = not record.config.method.selects
     points = thin.share_of(thin.CURVE_POINTS, count)
     order = record.partition()
     if not isinstance(labels, str) and not fits(order, labels):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bherd.method import Indices
+from bherd.indices import Indices
 
 CURVE_POINTS = 120_000
 """Evaluated rounds in the whole report."""

@@ -1,12 +1,9 @@
 """The checkpoint: everything that the next round needs, in one safetensors file."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
-
+from bherd.loop.memory import on_device, pack_clients, pack_server, unpack_clients, unpack_server
 from bherd.loop.state import State
 from bherd.runs.header import Header, encode_header, parse_header
 from bherd.runs.tensors import read_tensors, write_tensors
@@ -22,13 +19,9 @@ class Checkpoint(NamedTuple):
 def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Write the checkpoint atomically."""
     state = checkpoint.state
-    tensors = {"params": state.params, "shared": state.shared}
+    tensors = {"params": state.params, **pack_server(state.server), **pack_clients(state.clients)}
     if state.buffers is not None:
         tensors["buffers"] = state.buffers
-    if state.own:
-        clients = sorted(state.own)
-        tensors["own_clients"] = torch.tensor(clients, dtype=torch.int64)
-        tensors["own"] = torch.stack([state.own[client] for client in clients])
     write_tensors(path, tensors, {"bherd": encode_header(checkpoint.header)})
 
 
@@ -36,12 +29,8 @@ def load_checkpoint(path: Path) -> Checkpoint:
     """Read a checkpoint back, onto the CPU, or raise `DamagedFileError` naming the file."""
     tensors, metadata = read_tensors(path)
     header = parse_header(path, metadata)
-    own: Mapping[int, Tensor] = {}
-    if "own" in tensors:
-        own = dict(zip(tensors["own_clients"].tolist(), tensors["own"], strict=True))
-    return Checkpoint(
-        State(header.round, tensors["params"], tensors.get("buffers"), tensors["shared"], own), header
-    )
+    server, clients = unpack_server(tensors), unpack_clients(tensors)
+    return Checkpoint(State(header.round, tensors["params"], tensors.get("buffers"), server, clients), header)
 
 
 def move(state: State, device: str) -> State:
@@ -50,6 +39,6 @@ def move(state: State, device: str) -> State:
         state.round,
         state.params.to(device),
         None if state.buffers is None else state.buffers.to(device),
-        state.shared.to(device),
-        {client: own.to(device) for client, own in state.own.items()},
+        on_device(state.server, device),
+        {client: on_device(memory, device) for client, memory in state.clients.items()},
     )

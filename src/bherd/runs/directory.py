@@ -14,7 +14,7 @@ from bherd.config import Config, to_dict
 from bherd.runs.files import Mark, mark_of, write_atomically
 
 if TYPE_CHECKING:
-    from bherd.method import Indices
+    from bherd.indices import Indices
 
 CONFIG = "config.toml"
 METRICS = "metrics.jsonl"

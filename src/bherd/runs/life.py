@@ -12,10 +12,11 @@ from torch import Tensor
 
 from bherd.config import Config, difference, to_dict
 from bherd.errors import DamagedFileError, InputError
+from bherd.indices import Indices
 from bherd.loop.engine import Engine
 from bherd.loop.rounds import run_rounds
+from bherd.loop.server import shipped_params
 from bherd.loop.state import State, start_state
-from bherd.method import Indices
 from bherd.own_task import check_given, task_fingerprint, with_fingerprint
 from bherd.runs import directory as run_directory
 from bherd.runs.checkpoint import Checkpoint, load_checkpoint, move
@@ -245,9 +246,9 @@ def _rounds(sitting: _Sitting, stop: Stop) -> dict[str, Any]:
             recorder.checkpoint(state)
         else:
             state, diverged_at = move(checkpoint.state, settings.device), checkpoint.header.diverged_at
-        if diverged_at is None and state.round < session.schedule.rounds:
+        if diverged_at is None and state.round < session.plan.rounds:
             with closing((sitting.make_engine or Session.engine)(session)) as engine:
-                rounds = run_rounds(engine, session.task, session.method, session.schedule, state)
+                rounds = run_rounds(engine, session.task, session.method, session.plan, state)
                 for after, record in stop.until_asked(rounds):
                     line = recorder.add(after, record)
                     state, diverged_at = after, record.round if record.diverged else None
@@ -268,7 +269,7 @@ def _rounds(sitting: _Sitting, stop: Stop) -> dict[str, Any]:
 def _summary(
     session: Session, directory: Path, state: State, diverged_at: int | None, seconds: float
 ) -> dict[str, Any]:
-    rounds = session.schedule.rounds
+    rounds = session.plan.rounds
     status = "diverged" if diverged_at is not None else "complete" if state.round == rounds else "interrupted"
     recorded = read_run(directory)
     return {
@@ -288,5 +289,5 @@ def _summary(
 
 def model_tensors(session: Session, state: State) -> dict[str, Tensor]:
     """The model's parameters and buffers by name, as model.safetensors holds them."""
-    trained = state_of(session.task.model.module, state.params, state.buffers)
+    trained = state_of(session.task.model.module, shipped_params(session.method, state), state.buffers)
     return {name: value for name, value in trained.items() if isinstance(value, Tensor)}

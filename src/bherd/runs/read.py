@@ -31,7 +31,7 @@ from bherd.toml import parse_toml
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bherd.method import Indices
+    from bherd.indices import Indices
 
 
 class Line(NamedTuple):

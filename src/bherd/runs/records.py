@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from bherd.loop.rounds import Round
-from bherd.method import Report
+from bherd.parts.records import Report
 
 
 def metrics_line(record: Round) -> dict[str, Any]:
@@ -28,6 +28,8 @@ def metrics_line(record: Round) -> dict[str, Any]:
             "evaluate": round(seconds.evaluate, 6),
         },
     }
+    if record.last is not None:
+        line |= {f"last_{name}": _finite(value) for name, value in record.last._asdict().items()}
     if record.diverged:
         line["diverged"] = True
     return line
@@ -38,9 +40,9 @@ def encode_line(line: dict[str, Any]) -> bytes:
 
 
 def uplink_bytes(report: Report) -> int:
-    """Bytes of the arrays that a client sends: the kept sum, the correction's extra, the buffers."""
-    arrays = (report.kept_sum, report.extra, report.buffers)
-    return sum(array.nbytes for array in arrays if array is not None)
+    """Bytes that a client sends: the update as it travels, the correction's message, the buffers."""
+    rest = [*report.message.values(), *([] if report.buffers is None else [report.buffers])]
+    return math.ceil(report.bits / 8) + sum(array.nbytes for array in rest)
 
 
 def _finite(value: float) -> float | None:

@@ -21,6 +21,8 @@ class Selector(Part):
     """True lets an engine sum the steps as they come instead of storing them."""
     scales_with_epochs: ClassVar[bool] = True
     """Whether the factor E of the paper's aggregation belongs to this selector."""
+    weighted: ClassVar[bool] = False
+    """Whether it gives the kept steps weights of their own."""
 
     def nominal_share(self) -> float | None:
         """The share alpha that the server's step makes up for; None: measured, round by round."""

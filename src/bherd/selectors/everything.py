@@ -10,9 +10,6 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from bherd import method
-    from bherd.parts.records import Indices
-
 
 @dataclass(frozen=True)
 class Everything(Selector):
@@ -37,24 +34,3 @@ class Everything(Selector):
 
         del stream
         return Kept(np.arange(len(trace), dtype=np.int64))
-
-
-def everything() -> "method.Selector":
-    """The selector that keeps all tau gradients, g_i = sum of all of them.
-
-    Use it for the plain baselines; with it every server rule is the one of its own paper.
-    """
-    from bherd.method import Selector
-
-    return Selector(
-        name="everything",
-        select=_all,
-        share=1.0,
-        scales_with_epochs=False,
-        keeps_everything=True,
-        count=int,
-    )
-
-
-def _all(trace: "Tensor", stream: "np.random.Generator") -> "Indices":
-    return Everything().select(trace, stream).indices

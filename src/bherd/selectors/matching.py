@@ -1,7 +1,7 @@
 """GradMatch: few gradients with weights, whose sum stands for the sum of all."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bherd.parts.checks import check_share
 from bherd.parts.records import Kept
@@ -31,6 +31,7 @@ class MatchingPursuit(Selector):
     whether a choice with weights beats one without; it costs τ² d multiplications in double precision.
     """
 
+    weighted: ClassVar[bool] = True
     alpha: float = 0.5
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
-from bherd.method import Indices
+from bherd.parts.records import Kept
 
 
 class Rows(ABC):
@@ -69,12 +69,13 @@ class Summed(Rows):
 class SummedTwice(Rows):
     """The sum of all gradients and the sum of the kept ones, for a second pass over the same steps."""
 
-    def __init__(self, like: Tensor, kept: Indices) -> None:
+    def __init__(self, like: Tensor, kept: Kept) -> None:
         self.all = Summed(like)
         self.kept_sum = torch.zeros_like(like)
         self.squares = 0.0
         """The sum of all squared norms."""
-        self._kept = set(kept.tolist())
+        weights = [1.0] * len(kept.indices) if kept.weights is None else kept.weights.tolist()
+        self._weights = dict(zip(kept.indices.tolist(), weights, strict=True))
         self._steps = 0
 
     def row(self, step: int) -> Tensor:
@@ -84,12 +85,12 @@ class SummedTwice(Rows):
         self.all.done(step)
         self._steps += 1
         self.squares += float(torch.linalg.vector_norm(self.all._row)) ** 2
-        if step in self._kept:
-            self.kept_sum += self.all._row
+        if step in self._weights:
+            self.kept_sum.add_(self.all._row, alpha=self._weights[step])
 
     def distance(self) -> float:
         """||mean of the kept gradients - mean of all||."""
-        difference = self.kept_sum / len(self._kept) - self.all.total / self._steps
+        difference = self.kept_sum / sum(self._weights.values()) - self.all.total / self._steps
         return float(torch.linalg.vector_norm(difference))
 
     def spread(self) -> float:

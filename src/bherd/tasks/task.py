@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bherd.errors import InputError
-from bherd.method import Indices
+from bherd.indices import Indices
 from bherd.streams import stream
 from bherd.tasks.datasets import Dataset
 from bherd.tasks.datasets.dataset import check_dataset, check_tested

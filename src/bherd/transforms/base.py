@@ -17,8 +17,8 @@ class Transform(Part):
     AXIS: ClassVar[str] = "transform"
     private: ClassVar[bool] = False
     """Whether it hides the update: then nothing else of the client's may be sent in the clear."""
-    exact: ClassVar[bool] = False
-    """Whether the update arrives as it is."""
+    lossy: ClassVar[bool] = True
+    """Whether the update arrives as another one than was sent."""
 
     @abstractmethod
     def send(self, state: Tensors, update: "Tensor", client: int, stream: "np.random.Generator") -> Sent:

@@ -20,7 +20,7 @@ class AsItIs(Transform):
     What every method does unless told otherwise.
     """
 
-    exact: ClassVar[bool] = True
+    lossy: ClassVar[bool] = False
 
     def send(self, state: Tensors, update: "Tensor", client: int, stream: "np.random.Generator") -> Sent:
         del client, stream

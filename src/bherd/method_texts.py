@@ -1,0 +1,185 @@
+"""A method as texts: a part's text for every axis, the step, and the preset that is nearest.
+
+The grammar is one everywhere: `PRESET[,key=value]...`, where a key is an axis (`server=adam`), a parameter
+of the part on an axis (`server.lr=0.1`), `step`, or a shorthand (`alpha`, `mu`, `server_lr`) for the one part
+that has it. Imports neither torch nor numpy.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from bherd.errors import InputError
+from bherd.names import did_you_mean
+from bherd.parts.presets import CENTRALIZED, PRESETS, base_of_preset, preset_texts
+from bherd.parts.records import STEP_LENGTHS
+from bherd.parts.spec import Spec, build, complete, parameters
+from bherd.parts.table import AXES, TABLE
+from bherd.selectors.base import Selector
+
+SHORTHANDS = {"alpha": ("selector", "alpha"), "mu": ("correction", "mu"), "server_lr": ("server", "lr")}
+"""Parameters with a name of their own: which part has them, and what they are called there."""
+
+
+class MethodTexts(NamedTuple):
+    """A whole method: the nearest preset, a text for each axis, the step (None: everything is kept)."""
+
+    name: str
+    parts: dict[str, str]
+    step: str | None
+
+
+def read_method(text: str, given: Mapping[str, str | None]) -> MethodTexts:
+    """A method from its preset with refinements, and from what else was given of it.
+
+    Args:
+        text: 'bherd-fedavg' or 'fedavg,server=adam,server.lr=0.1'.
+        given: axes, `step` and shorthands by name; None is not given.
+
+    Raises:
+        InputError: something of it is not known, or has no effect on the method.
+    """
+    name, *refinements = text.split(",")
+    if name not in PRESETS:
+        raise InputError(f"method is {name!r}, which is not known{did_you_mean(name, PRESETS)}")
+    wanted: dict[str, str] = {}
+    for one in refinements:
+        key, equals, value = one.partition("=")
+        if not equals or not value or key in wanted:
+            raise InputError(f"method {text!r}: {one!r} is no refinement. Write it as in {_EXAMPLE}.")
+        wanted[key] = value
+    wanted |= {key: value for key, value in given.items() if value is not None}
+    parts = preset_texts(name)
+    parts |= {axis: wanted.pop(axis) for axis in AXES if axis in wanted}
+    step = wanted.pop("step", None)
+    for key, value in wanted.items():
+        axis, parameter = _place(text, key)
+        parts[axis] = _set(parts[axis], axis, parameter, value, name, key)
+    return _whole(name, parts, step)
+
+
+_EXAMPLE = "fedavg,server=adam,server.lr=0.1 or bherd-fedavg,alpha=0.3,step=amplified"
+
+
+def _place(text: str, key: str) -> tuple[str, str]:
+    if key in SHORTHANDS:
+        return SHORTHANDS[key]
+    axis, dot, parameter = key.partition(".")
+    if not dot or axis not in TABLE:
+        known = [*AXES, "step", *SHORTHANDS, *(f"{axis}.PARAMETER" for axis in AXES)]
+        raise InputError(f"method {text!r}: {key!r} is not known{did_you_mean(key, known)}")
+    return axis, parameter
+
+
+def _set(part: str, axis: str, parameter: str, value: str, method: str, key: str) -> str:
+    spec = Spec.read(axis, part)
+    if parameter not in parameters(axis, spec.name):
+        raise InputError(
+            f"{key} = {value}: {method} ignores it, since {_why(axis, spec.name, parameter, method)}"
+        )
+    return str(spec.refined(**{parameter: value}))
+
+
+def _why(axis: str, name: str, parameter: str, method: str) -> str:
+    if (axis, parameter) == ("selector", "alpha"):
+        why = {"everything": "it keeps every gradient", "grab": "it measures a share of its own"}
+        base = base_of_preset(method)
+        instead = "" if method in CENTRALIZED else f", or choose bherd-{base} or random-{base}"
+        return f"{why.get(name, f'{name} has no share')}. Leave it out{instead}."
+    has = ", ".join(parameters(axis, name)) or "none"
+    return f"its {axis} is {name}, whose parameters are: {has}. Leave it out."
+
+
+def _whole(name: str, parts: dict[str, str], step: str | None) -> MethodTexts:
+    """With every parameter spelled out, the habits filled in, and the nearest preset's name."""
+    parts = {axis: _spelled(axis, text) for axis, text in parts.items()}
+    if step is not None and step not in STEP_LENGTHS:
+        raise InputError(f"step is {step!r}, but one of {', '.join(STEP_LENGTHS)} is expected")
+    if ":" not in Spec.read("selector", parts["selector"]).name:
+        selector = build("selector", parts["selector"])
+        assert isinstance(selector, Selector)
+        if selector.keeps_all and step is not None:
+            raise InputError(_no_step(name, step))
+        if not selector.keeps_all:
+            step = step or "equation"
+        parts.setdefault("order", "reshuffled" if selector.keeps_all else "fixed")
+    return MethodTexts(nearest(name, parts), {axis: parts[axis] for axis in AXES if axis in parts}, step)
+
+
+def _spelled(axis: str, text: str) -> str:
+    """With all parameters; a user's part is not imported for that, and stays as it was written."""
+    return text if Spec.read(axis, text).is_own else complete(axis, text)
+
+
+def _no_step(name: str, step: str) -> str:
+    said = f"step = {step}: {name} ignores it, since it keeps every gradient."
+    if step != "amplified":
+        return f"{said} Leave it out."
+    return (
+        f"{said} For the same length use server_lr = E/alpha: with E = 1 and alpha = 0.5 that is "
+        f"--server-lr 2, in a comparison {same_length(name, 0.5)}."
+    )
+
+
+def same_length(name: str, alpha: float) -> str:
+    """What gives a plain method the step of an amplified one, as a method of a comparison."""
+    return f"{name},server_lr={1 / alpha:.6g}"
+
+
+def nearest(name: str, parts: Mapping[str, str]) -> str:
+    """The preset that the parts differ from on the fewest axes; `name` if no other is nearer."""
+    names = {axis: Spec.read(axis, text).name for axis, text in parts.items() if axis != "order"}
+
+    def away(preset: str) -> int:
+        return sum(names[axis] != text for axis, text in preset_texts(preset).items())
+
+    return min([name, *(preset for preset in PRESETS if preset not in CENTRALIZED)], key=away)
+
+
+def refinements(method: MethodTexts) -> Iterator[tuple[str, str]]:
+    """What makes a method of its preset, as keys and values of the grammar; the order is not among them."""
+    usual = {axis: _spelled(axis, text) for axis, text in preset_texts(method.name).items()}
+    for axis, text in method.parts.items():
+        if axis != "order" and text != usual[axis]:
+            yield from _differences(axis, Spec.read(axis, text), Spec.read(axis, usual[axis]))
+    if method.step not in (None, "equation"):
+        yield "step", str(method.step)
+
+
+def _differences(axis: str, spec: Spec, usual: Spec) -> Iterator[tuple[str, str]]:
+    known = dict(usual.params)
+    if spec.name != usual.name:
+        yield axis, spec.name
+        known = {} if spec.is_own else dict(Spec.read(axis, complete(axis, spec.name)).params)
+    short = {place: key for key, place in SHORTHANDS.items()}
+    for key, value in spec.params:
+        if known.get(key) != value:
+            yield short.get((axis, key), f"{axis}.{key}"), value
+
+
+def carried(method: MethodTexts, name: str) -> dict[str, str]:
+    """Of a method's refinements and order, those that another preset can take over.
+
+    A part that the other preset sets itself stays the other's.
+    """
+    kept: dict[str, str] = {}
+    parts = preset_texts(name)
+    for key, value in refinements(method):
+        if key in AXES:
+            if key not in PRESETS[name].parts and key not in PRESETS[method.name].parts:
+                kept[key] = parts[key] = value
+        elif key != "step":
+            axis, parameter = _place(name, key)
+            if parameter in parameters(axis, Spec.read(axis, parts[axis]).name):
+                kept[key] = value
+    selector = Spec.read("selector", parts["selector"]).name
+    if method.step not in (None, "equation") and selector != "everything":
+        kept["step"] = str(method.step)
+    chosen = explicit(method)
+    return {**kept, "order": chosen["order"]} if "order" in chosen else kept
+
+
+def explicit(method: MethodTexts) -> dict[str, str]:
+    """The parts and the step of a method without the order and the step that follow from its selector."""
+    habit = "reshuffled" if method.step is None else "fixed"
+    parts = {axis: text for axis, text in method.parts.items() if (axis, text) != ("order", habit)}
+    return {**parts, "step": str(method.step)} if method.step not in (None, "equation") else parts
