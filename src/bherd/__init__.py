@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from bherd import methods as methods
     from bherd.algorithms.grab import grab_indices
     from bherd.algorithms.herding import herd as herd
+    from bherd.api import compare as compare
+    from bherd.api import resume as resume
+    from bherd.api import run as run
     from bherd.collector import Collector as Collector
     from bherd.config import Config as Config
     from bherd.config import MethodConfig as MethodConfig
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
     grab = grab_indices
 
 _HOMES = {
+    "compare": ("bherd.api", "compare"),
+    "resume": ("bherd.api", "resume"),
+    "run": ("bherd.api", "run"),
     "Collector": ("bherd.collector", "Collector"),
     "Config": ("bherd.config", "Config"),
     "MethodConfig": ("bherd.config", "MethodConfig"),

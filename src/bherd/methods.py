@@ -11,11 +11,12 @@ from bherd.aggregations.base import Aggregation
 from bherd.config import MethodConfig
 from bherd.config_tables import method_config
 from bherd.corrections.base import Correction
+from bherd.errors import InputError
 from bherd.method import Method
 from bherd.optimizers.base import LocalOptimizer
 from bherd.orders.base import Order
 from bherd.participation.base import Participation
-from bherd.parts.spec import build, can_be_loaded, complete
+from bherd.parts.spec import build, complete
 from bherd.parts.table import AXES
 from bherd.selectors.base import Selector
 from bherd.servers.base import ServerOptimizer
@@ -73,6 +74,20 @@ def config_of(method: Method) -> MethodConfig:
     )
 
 
-def not_loadable(method: Method) -> list[str]:
-    """The parts that no other process could make again: of a notebook, a script or inside a function."""
-    return [f"{axis} = {part}" for axis, part in method.parts.items() if not can_be_loaded(part)]
+def check_loadable(chosen: MethodConfig) -> None:
+    """Refuse a method that no other process could make again from its texts: it could not be resumed.
+
+    Raises:
+        InputError: naming the part, of a notebook, a script or inside a function.
+    """
+    for axis in AXES:
+        text = getattr(chosen, axis)
+        try:
+            again = not text.startswith("__main__:") and complete(axis, text) == text
+        except InputError:
+            again = False
+        if not again:
+            raise InputError(
+                f"{axis} = {text}: a resume could not make it again. Put its class at the top level of a "
+                "module that can be imported; without a run directory it can be used as it is."
+            )

@@ -77,8 +77,9 @@ def prepare(config: Config, *, task: Task | None = None, method: Method | str | 
     """
     if method is not None:
         config = with_method(config, method)
-    config = resolve(config if task is None else own_config(config, task))
-    method = method if isinstance(method, Method) else method_of(config.method)
+    own = method if isinstance(method, Method) else None
+    config = resolve(config if task is None else own_config(config, task), own)
+    method = own or method_of(config.method)
     note = None
     if task is None:
         task, note = _task(config)
@@ -110,10 +111,14 @@ def with_method(config: Config, method: Method | str) -> Config:
     return replace(config, method=config_of(method))
 
 
-def resolve(config: Config) -> Config:
-    """Fill in what the configuration leaves to us; a user's parts are imported for it."""
+def resolve(config: Config, method: Method | None = None) -> Config:
+    """Fill in what the configuration leaves to us.
+
+    A user's parts are imported for it, unless they are here already, in the `method` that it describes.
+    """
     config = with_model(config)
-    config = replace(config, method=spelled_out(config.method))
+    if method is None:
+        config = replace(config, method=spelled_out(config.method))
     if config.method.name == "centralized" and not is_own_task(config.task.dataset):
         config = replace(
             config,

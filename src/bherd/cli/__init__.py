@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -58,6 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not hasattr(args, "execute"):
         parser.print_help()
         return EXIT_DONE
+    if os.getcwd() not in sys.path:  # noqa: PTH109  a user's package.module:factory is found in this folder
+        sys.path.append(os.getcwd())  # noqa: PTH109
     try:
         return int(args.execute(args))
     except BherdError as error:

@@ -91,7 +91,8 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     from bherd.toml import parse_toml
 
     tree = parse_toml(path)
-    tree.pop("environment", None)
+    for name in ("environment", "sources"):
+        tree.pop(name, None)
     from_dict(tree, source=str(path))
     return tree
 

@@ -19,6 +19,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
     )
     parser.add_argument("directory", type=Path, metavar="DIR", help="the run directory")
     parser.add_argument("--workers", type=int, metavar="W", help="clients trained at the same time")
+    parser.add_argument(
+        "--accept-changed-code",
+        action="store_true",
+        help="go on although a part or a model of your own is not the code that the run began with",
+    )
     add_output_options(parser)
     add_tracking_option(parser)
     parser.set_defaults(execute=execute)
@@ -33,7 +38,13 @@ def execute(args: argparse.Namespace) -> int:
         config,
         args.directory,
         args,
-        lambda on_round: resume(args.directory, on_round, workers=args.workers, on_warning=_warn),
+        lambda on_round: resume(
+            args.directory,
+            on_round,
+            workers=args.workers,
+            on_warning=_warn,
+            accept_changed_code=args.accept_changed_code,
+        ),
     )
 
 

@@ -9,7 +9,6 @@ import dataclasses
 import importlib
 import inspect
 import re
-import sys
 import typing
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -227,14 +226,7 @@ _NAMES = {(axis, path): name for axis, (_, _, _, parts) in TABLE.items() for nam
 def spec_of(part: Part) -> Spec:
     """The name and all parameters of a part; a user's is named after its class."""
     kind = type(part)
-    path = f"{kind.__module__}:{kind.__qualname__}"
+    path = f"{kind.__module__}:{re.sub(r'[^A-Za-z0-9_]+', '_', kind.__qualname__)}"
     fields = dataclasses.fields(part)  # type: ignore[arg-type]  # every part is a dataclass
     params = tuple((field.name, text_of(getattr(part, field.name))) for field in fields if field.init)
     return Spec(_NAMES.get((part.AXIS, path), path), params)
-
-
-def can_be_loaded(part: Part) -> bool:
-    """Whether another process can make the part again from its text."""
-    kind = type(part)
-    module = sys.modules.get(kind.__module__)
-    return kind.__module__ != "__main__" and getattr(module, kind.__qualname__, None) is kind

@@ -71,12 +71,23 @@ def changed_versions(before: dict[str, str], now: dict[str, str]) -> str | None:
     )
 
 
-def write_config(directory: Path, config: Config, environment: dict[str, str]) -> None:
-    """config.toml: every setting, resolved, and the environment."""
+def write_config(
+    directory: Path, config: Config, environment: dict[str, str], sources: dict[str, str]
+) -> None:
+    """config.toml: every setting, resolved; the SHA-256 of the user's own code; and the environment.
+
+    Args:
+        directory: the run directory.
+        config: the settings.
+        environment: versions and platform.
+        sources: SHA-256 by `package.module:factory`; none: the table is left out.
+    """
     tree: dict[str, Any] = {
         section: {key: value for key, value in values.items() if value is not None}
         for section, values in to_dict(config).items()
     }
+    if sources:
+        tree["sources"] = sources
     tree["environment"] = environment
     write_atomically(directory / CONFIG, tomli_w.dumps(tree).encode())
 

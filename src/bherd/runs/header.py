@@ -9,7 +9,7 @@ from bherd.errors import DamagedFileError
 from bherd.runs.files import Mark
 from bherd.runs.seal import read_sealed
 
-FORMAT = 2
+FORMAT = 3
 
 
 class Origin(NamedTuple):
@@ -21,6 +21,8 @@ class Origin(NamedTuple):
     """Versions and platform."""
     data: str
     """The fingerprint of the dataset."""
+    sources: dict[str, str]
+    """SHA-256 of the user's own code, by `package.module:factory`."""
 
 
 class Header(NamedTuple):
@@ -33,6 +35,8 @@ class Header(NamedTuple):
     seconds: float
     """Time spent so far."""
     diverged_at: int | None
+    accepted: dict[str, str]
+    """SHA-256 of the user's own code that replaced the one the run began with, where that was accepted."""
 
 
 def read_header(path: Path) -> Header:
@@ -60,6 +64,7 @@ def parse_header(path: Path, metadata: Mapping[str, Any]) -> Header:
             Origin(**tree["origin"]),
             tree["seconds"],
             tree["diverged_at"],
+            tree["accepted"],
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DamagedFileError(f"{path} is damaged: its header is not whole") from error

@@ -17,6 +17,7 @@ from bherd.loop.engine import Engine
 from bherd.loop.rounds import run_rounds
 from bherd.loop.server import shipped_params
 from bherd.loop.state import State, start_state
+from bherd.methods import check_loadable
 from bherd.own_task import check_given, task_fingerprint, with_fingerprint
 from bherd.runs import directory as run_directory
 from bherd.runs.checkpoint import Checkpoint, load_checkpoint, move
@@ -35,6 +36,7 @@ from bherd.runs.recorder import (
 )
 from bherd.runs.stopping import Stop, hold_signals
 from bherd.session import Session, prepare, resolve
+from bherd.sources import check_sources, sources_of
 from bherd.tasks.flat import state_of
 from bherd.tasks.task import Task
 
@@ -51,6 +53,8 @@ class _Sitting(NamedTuple):
     origin: Origin
     partition: Mark
     checkpoint: Checkpoint | None
+    accepted: dict[str, str]
+    """The user's own code that is not the one that the run began with."""
     make_engine: MakeEngine | None
     on_round: OnRound | None
 
@@ -83,12 +87,18 @@ def run(
     """
     check_new(directory)
     session = what if isinstance(what, Session) else prepare(what)
+    check_loadable(session.config.method)
     session = session._replace(config=with_fingerprint(session.config, session.task))
-    origin = Origin(to_dict(session.config), run_directory.environment(), task_fingerprint(session.task))
+    origin = Origin(
+        to_dict(session.config),
+        run_directory.environment(),
+        task_fingerprint(session.task),
+        sources_of(session.config),
+    )
     with hold_signals() as stop, new_directory(directory):
-        run_directory.write_config(directory, session.config, origin.environment)
+        run_directory.write_config(directory, session.config, origin.environment, origin.sources)
         partition = run_directory.write_partition(directory, session.task.order)
-        return _sit(_Sitting(session, directory, origin, partition, None, make_engine, on_round), stop)
+        return _sit(_Sitting(session, directory, origin, partition, None, {}, make_engine, on_round), stop)
 
 
 def resume(
@@ -99,6 +109,7 @@ def resume(
     workers: int | None = None,
     on_warning: OnWarning = warnings.warn,
     make_engine: MakeEngine | None = None,
+    accept_changed_code: bool = False,
 ) -> dict[str, Any]:
     """Continue an unfinished run; a finished one is checked and returned as it is.
 
@@ -112,12 +123,14 @@ def resume(
         workers: clients to train at the same time from now on; left out, as before.
         on_warning: told where versions have changed since the run began.
         make_engine: an engine of your own, in place of the one that the configuration names.
+        accept_changed_code: go on although a part or a model of your own is no longer the code that the run
+            began with; the summary then says so.
 
     Returns:
         The summary, as summary.json holds it.
 
     Raises:
-        InputError: it is no run directory, or its configuration or data are not those it began with.
+        InputError: it is no run directory, or its configuration, data or code are not those it began with.
         DamagedFileError: a file is missing, or not what was recorded.
     """
     read_config(directory)  # no run directory at all: say so before it is locked
@@ -133,9 +146,24 @@ def resume(
             remove_logs(directory)
             return dict(found.summary)
         check_given(task, found.config, directory)
+        checkpoint = _checkpoint(directory)
+        sources = sources_of(found.config)
+        known = {**found.sources, **(checkpoint.header.accepted if checkpoint else {})}
+        if not accept_changed_code:
+            check_sources(known, sources)
+        accepted = {name: digest for name, digest in sources.items() if found.sources.get(name) != digest}
         config = found.config if workers is None else found.config.replace(workers=workers)
         session = prepare(config, task=task)
-        return _take_up(found, session, on_round, on_warning, make_engine)
+        partition, origin = _check_data(found, session, checkpoint, on_warning)
+        with hold_signals() as stop:
+            remove_temporaries(directory)
+            remove(directory / run_directory.SUMMARY)
+            if partition is None:
+                partition = run_directory.write_partition(directory, session.task.order)
+            sitting = _Sitting(
+                session, directory, origin, partition, checkpoint, accepted, make_engine, on_round
+            )
+            return _sit(sitting, stop)
 
 
 def run_or_resume(config: Config, directory: Path, *, workers: int) -> dict[str, Any]:
@@ -164,17 +192,12 @@ def check_same(config: Config, directory: Path) -> None:
         )
 
 
-def _take_up(
-    found: Run,
-    session: Session,
-    on_round: OnRound | None,
-    on_warning: OnWarning,
-    make_engine: MakeEngine | None,
-) -> dict[str, Any]:
-    """Continue a run whose files have been found good."""
+def _check_data(
+    found: Run, session: Session, checkpoint: Checkpoint | None, on_warning: OnWarning
+) -> tuple[Mark | None, Origin]:
+    """Refuse other data than the run began with; the partition's mark (None: it has none), and the origin."""
     directory, config = found.directory, found.config
-    checkpoint = _checkpoint(directory)
-    origin = Origin(to_dict(config), found.environment, task_fingerprint(session.task))
+    origin = Origin(to_dict(config), found.environment, task_fingerprint(session.task), found.sources)
     same = difference(config, with_fingerprint(session.config, session.task)) is None
     if not same or (checkpoint is not None and checkpoint.header.origin.data != origin.data):
         raise InputError(f"{directory} cannot be resumed: the dataset is not the one that it began with")
@@ -184,14 +207,7 @@ def _take_up(
     changes = run_directory.changed_versions(found.environment, run_directory.environment())
     if changes is not None:
         on_warning(f"{directory}: {changes}")
-    with hold_signals() as stop:
-        remove_temporaries(directory)
-        remove(directory / run_directory.SUMMARY)
-        if dealt:
-            partition = mark_of((directory / run_directory.PARTITION).read_bytes())
-        else:
-            partition = run_directory.write_partition(directory, session.task.order)
-        return _sit(_Sitting(session, directory, origin, partition, checkpoint, make_engine, on_round), stop)
+    return mark_of((directory / run_directory.PARTITION).read_bytes()) if dealt else None, origin
 
 
 def _checkpoint(directory: Path) -> Checkpoint | None:
@@ -239,6 +255,7 @@ def _rounds(sitting: _Sitting, stop: Stop) -> dict[str, Any]:
         settings.checkpoint_every,
         checkpoint,
         ledger=settings.ledger,
+        accepted=sitting.accepted,
     )
     with closing(recorder):
         if checkpoint is None:
@@ -260,6 +277,8 @@ def _rounds(sitting: _Sitting, stop: Stop) -> dict[str, Any]:
         marks = recorder.checkpoint(state, diverged_at)
         seconds = recorder.seconds
     summary = _summary(session, directory, state, diverged_at, seconds)
+    if sitting.accepted:
+        summary["changed_code"] = sitting.accepted
     if summary["status"] == "interrupted":
         write_summary(directory, summary)
         return summary

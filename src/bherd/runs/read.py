@@ -78,6 +78,8 @@ class Run:
     config_text: str
     environment: dict[str, str]
     """Versions and platform that the run began with."""
+    sources: dict[str, str]
+    """SHA-256 of the user's own code that the run began with, by `package.module:factory`."""
     lines: tuple[Line, ...]
     summary: Mapping[str, Any]
     """summary.json; empty for a run that has come neither to an end nor to a stop."""
@@ -189,14 +191,15 @@ def _run(directory: Path, recorded: Recorded) -> Run:
         check_bytes(
             directory / run_directory.CONFIG, content, recorded.marks[run_directory.CONFIG], whole=True
         )
-    config, environment = _parse_config(directory, content)
+    written = _parse_config(directory, content)
     if recorded.header is not None:
-        check_origin(directory, config, environment, recorded.header)
+        _check_origin(directory, written, recorded.header)
     return Run(
         directory,
-        config,
+        written.config,
         content.decode(),
-        environment,
+        written.environment,
+        written.sources,
         _lines(directory / run_directory.METRICS, content_of(directory, run_directory.METRICS, recorded)),
         recorded.summary or {},
     )
@@ -209,38 +212,47 @@ def _config_bytes(directory: Path) -> bytes:
         raise InputError(f"{directory} is not a run directory: it has no {run_directory.CONFIG}") from error
 
 
-def _parse_config(directory: Path, content: bytes) -> tuple[Config, dict[str, str]]:
+class _Written(NamedTuple):
+    """What config.toml says."""
+
+    config: Config
+    environment: dict[str, str]
+    sources: dict[str, str]
+
+
+def _parse_config(directory: Path, content: bytes) -> _Written:
     path = directory / run_directory.CONFIG
     tree = parse_toml(path, content)
-    environment = tree.pop("environment", None)
-    if not isinstance(environment, dict) or not all(isinstance(v, str) for v in environment.values()):
-        raise DamagedFileError(f"{path} is damaged: its table [environment] is not whole")
-    return from_dict(tree, source=str(path)), environment
+    texts = {name: tree.pop(name, usual) for name, usual in (("environment", None), ("sources", {}))}
+    for name, table in texts.items():
+        if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
+            raise DamagedFileError(f"{path} is damaged: its table [{name}] is not whole")
+    return _Written(from_dict(tree, source=str(path)), texts["environment"], texts["sources"])
 
 
-def check_origin(directory: Path, config: Config, environment: dict[str, str], header: Header) -> None:
+def _check_origin(directory: Path, written: _Written, header: Header) -> None:
     """Refuse a config.toml that is not the one that the run began with.
 
     Args:
         directory: the run directory.
-        config: what its config.toml says.
-        environment: the versions and the platform in it.
+        written: what its config.toml says.
         header: the checkpoint's; a setting that is younger than the run counts with its default.
     """
     path = directory / run_directory.CONFIG
     other = difference(
-        from_dict(header.origin.config, source=str(directory / run_directory.CHECKPOINT)), config
+        from_dict(header.origin.config, source=str(directory / run_directory.CHECKPOINT)), written.config
     )
     if other is not None:
         raise InputError(
             f"{directory} cannot be read: {other.path} is {other.now!r} in {run_directory.CONFIG}, but "
             f"the run began with {other.before!r}; put it back, or start a new run"
         )
-    if environment != header.origin.environment:
-        raise DamagedFileError(
-            f"{path} is damaged: its table [environment] is not the one that the run began with; "
-            "nothing was changed"
-        )
+    for table in ("environment", "sources"):
+        if getattr(written, table) != getattr(header.origin, table):
+            raise DamagedFileError(
+                f"{path} is damaged: its table [{table}] is not the one that the run began with; "
+                "nothing was changed"
+            )
 
 
 def _lines(path: Path, content: bytes) -> tuple[Line, ...]:

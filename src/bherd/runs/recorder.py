@@ -50,8 +50,10 @@ class Recorder:
         resumed: Checkpoint | None,
         *,
         ledger: bool = True,
+        accepted: dict[str, str] | None = None,
     ) -> None:
         self.directory, self.origin, self.partition = directory, origin, partition
+        self.accepted = accepted or {}
         self.checkpoint_every, self.ledger = checkpoint_every, ledger
         marks = resumed.header.marks if resumed else {}
         self._logs: dict[str, Log] = {}
@@ -105,7 +107,7 @@ class Recorder:
         begin = time.perf_counter()
         marks = {name: log.commit() for name, log in self._logs.items()}
         marks[run_directory.PARTITION] = self.partition
-        header = Header(state.round, marks, self.origin, self.seconds, diverged_at)
+        header = Header(state.round, marks, self.origin, self.seconds, diverged_at, self.accepted)
         save_checkpoint(self.directory / run_directory.CHECKPOINT, Checkpoint(state, header))
         self._last = time.perf_counter()
         self._cost = self._last - begin
