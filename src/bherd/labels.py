@@ -62,7 +62,7 @@ def describe_task(config: Config) -> str:
         else f", {_cohort(train.cohort)} per round"
     )
     epochs = "" if train.epochs == 1 else f"E = {number(train.epochs)}, "
-    orders = {"reshuffled": ", a new sample order every epoch", "fixed": ", one fixed sample order"}
+    orders = {"reshuffled": ", a new sample order every epoch"}
     return (
         f"{task.dataset} ({task.partition}, {_many(task.clients, 'client')}{some}), {task.model}, "
         f"{_many(train.rounds, 'round')}, {epochs}B = {train.batch_size}, lr = {number(train.lr)}"

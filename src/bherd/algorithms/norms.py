@@ -6,6 +6,10 @@ import torch
 from torch import Tensor
 
 from bherd.algorithms.scaling import in_range
+from bherd.indices import Indices
+
+_TIE = {torch.float64: 1e-10}
+_TIE_FLOAT32 = 1e-5
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,3 +34,14 @@ def squared_distances(trace: Tensor) -> Floats:
 def _squares(rows: list[Tensor]) -> Floats:
     squares: Floats = torch.stack([row.to(torch.float64).square().sum() for row in rows]).cpu().numpy()
     return squares
+
+
+def ascending(values: Floats, trace: Tensor) -> Indices:
+    """The steps by their values; those that agree to the precision of the trace go by their index.
+
+    Of two gradients each is as far from the mean as the other, and rounding must not choose between them.
+    """
+    order: Indices = values.argsort(kind="stable").astype(np.int64)
+    apart = np.diff(values[order]) > _TIE.get(trace.dtype, _TIE_FLOAT32) * np.abs(values).max()
+    groups = np.split(order, np.flatnonzero(apart) + 1)
+    return np.concatenate([np.sort(group) for group in groups])

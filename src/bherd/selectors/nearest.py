@@ -20,7 +20,7 @@ class NearestToMean(ShareSelector):
     """
 
     def select(self, trace: "Tensor", stream: "np.random.Generator") -> Kept:
-        from bherd.algorithms.norms import squared_distances
+        from bherd.algorithms.norms import ascending, squared_distances
 
         del stream
-        return Kept(squared_distances(trace).argsort(kind="stable")[: self.count(len(trace))])
+        return Kept(ascending(squared_distances(trace), trace)[: self.count(len(trace))])

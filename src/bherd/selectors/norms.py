@@ -22,10 +22,10 @@ class LargestNorms(ShareSelector):
     """
 
     def select(self, trace: "Tensor", stream: "np.random.Generator") -> Kept:
-        from bherd.algorithms.norms import squared_norms
+        from bherd.algorithms.norms import ascending, squared_norms
 
         del stream
-        return Kept((-squared_norms(trace)).argsort(kind="stable")[: self.count(len(trace))])
+        return Kept(ascending(-squared_norms(trace), trace)[: self.count(len(trace))])
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SmallestNorms(ShareSelector):
     """
 
     def select(self, trace: "Tensor", stream: "np.random.Generator") -> Kept:
-        from bherd.algorithms.norms import squared_norms
+        from bherd.algorithms.norms import ascending, squared_norms
 
         del stream
-        return Kept(squared_norms(trace).argsort(kind="stable")[: self.count(len(trace))])
+        return Kept(ascending(squared_norms(trace), trace)[: self.count(len(trace))])
