@@ -18,6 +18,7 @@ from bherd.errors import InputError
 from bherd.method_texts import SHORTHANDS, carried, explicit
 from bherd.names import did_you_mean
 from bherd.parts.presets import PRESETS
+from bherd.parts.schedule import written
 from bherd.settings import Setting, describe_settings
 
 __all__ = [
@@ -107,8 +108,11 @@ def find_setting(name: str) -> Setting:
 
 
 def to_dict(config: Config) -> dict[str, dict[str, Any]]:
-    """The tree as plain tables."""
-    return dataclasses.asdict(config)
+    """The tree as plain tables; a schedule is its text."""
+    return {
+        name: {key: written(value) for key, value in values.items()}
+        for name, values in dataclasses.asdict(config).items()
+    }
 
 
 def from_dict(tree: Mapping[str, Any], source: str = "") -> Config:
@@ -172,7 +176,11 @@ def difference(before: Config, now: Config) -> OtherSetting | None:
 def deciding(config: Config) -> dict[str, dict[str, Any]]:
     """The tree of the settings that decide results: the one answer to what makes two runs the same."""
     return {
-        name: {one.name: getattr(getattr(config, name), one.name) for one in table.SETTINGS if one.decides}
+        name: {
+            one.name: written(getattr(getattr(config, name), one.name))
+            for one in table.SETTINGS
+            if one.decides
+        }
         for name, table in TABLES.items()
     }
 

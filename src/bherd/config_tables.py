@@ -169,9 +169,23 @@ class TrainConfig(Table):
 
     TABLE: ClassVar = "train"
     rounds: int = setting(100, "communication rounds", metavar="T", check=at_least_one)
-    epochs: float = setting(1.0, "local epochs per round, fractions allowed", metavar="E", check=positive)
-    batch_size: int = setting(100, "samples in a local step", metavar="B", check=at_least_one)
-    lr: float = setting(1e-4, "learning rate of the local steps", metavar="ETA", check=positive)
+    epochs: float = setting(
+        1.0,
+        "local epochs per round, fractions allowed",
+        metavar="E",
+        check=positive,
+        over_rounds=True,
+    )
+    batch_size: int = setting(
+        100, "samples in a local step", metavar="B", check=at_least_one, over_rounds=True
+    )
+    lr: float = setting(
+        1e-4,
+        "learning rate of the local steps; as E and B it may follow a schedule, cosine:0.1:0.001:50",
+        metavar="ETA",
+        check=positive,
+        over_rounds=True,
+    )
     cohort: int | float = setting(
         1.0,
         "clients per round: a number, 10, or a share, 0.1",

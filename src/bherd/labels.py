@@ -2,6 +2,7 @@
 
 from bherd.config import Config, MethodConfig
 from bherd.method_texts import refinements
+from bherd.parts.schedule import Schedule
 from bherd.parts.spec import Spec
 
 
@@ -11,7 +12,7 @@ def number(value: float) -> str:
     >>> number(0.5), number(2.0), number(1e-05), number(0.1234567)
     ('0.5', '2', '1e-05', '0.1234567')
     """
-    return repr(float(value)).removesuffix(".0")
+    return value.text if isinstance(value, Schedule) else repr(float(value)).removesuffix(".0")
 
 
 def _details(method: MethodConfig) -> list[tuple[str, str]]:
@@ -65,7 +66,7 @@ def describe_task(config: Config) -> str:
     orders = {"reshuffled": ", a new sample order every epoch"}
     return (
         f"{task.dataset} ({task.partition}, {_many(task.clients, 'client')}{some}), {task.model}, "
-        f"{_many(train.rounds, 'round')}, {epochs}B = {train.batch_size}, lr = {number(train.lr)}"
+        f"{_many(train.rounds, 'round')}, {epochs}B = {number(train.batch_size)}, lr = {number(train.lr)}"
         f"{orders.get(config.method.order or '', '')}"
     )
 

@@ -5,6 +5,7 @@ that goes beyond the limit, on disk, which gives the same bits: what a run compu
 the machine. The stores that compute with less (`half`, `sketch`) are taken only when asked for.
 """
 
+import math
 import shutil
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from bherd.loop.server import cohort_size
 from bherd.loop.state import start_memory
 from bherd.loop.visits import plan_steps
 from bherd.method import Method
+from bherd.parts.schedule import range_of
 from bherd.sizes import parse_size, show_size
 from bherd.stores import Store, make_store
 from bherd.stores.disk import DiskStore
@@ -61,7 +63,7 @@ def estimate(config: Config, task: Task, method: Method, store: Store) -> Estima
     width = sum(p.numel() for _, p in trainable(task.model.module))
     itemsize = task.x_train.element_size()
     largest = int((task.bounds[1:] - task.bounds[:-1]).max())
-    steps = plan_steps(largest, config.train.batch_size, config.train.epochs).steps
+    steps = _most_steps(config, largest)
     at_work = min(config.run.workers, task.clients)
     if config.run.engine == "reference":
         at_work, traces = 1, 2 * steps * width * itemsize
@@ -72,7 +74,8 @@ def estimate(config: Config, task: Task, method: Method, store: Store) -> Estima
     reports = cohort_size(config.train.cohort, task.clients)
     state = _remembered(task, method)
     given = outputs_of_layers(task)
-    training, evaluation = 2 * config.train.batch_size * sum(given), 2 * AT_ONCE * max(given, default=0)
+    batch_size = math.ceil(range_of(config.train.batch_size, config.train.rounds)[1])
+    training, evaluation = 2 * batch_size * sum(given), 2 * AT_ONCE * max(given, default=0)
     return Estimate(
         traces=traces,
         vectors=(at_work * _VECTORS + min(reports, task.clients)) * width * itemsize,
@@ -81,6 +84,14 @@ def estimate(config: Config, task: Task, method: Method, store: Store) -> Estima
         data=(task.x_train.numel() + task.x_test.numel()) if has_closed_form(task) and pays(task) else 0,
         libraries=at_work * _CONSTANT,
     )
+
+
+def _most_steps(config: Config, size: int) -> int:
+    """The local steps of a client of this size in the round that takes the most."""
+    train = config.train
+    smallest, _ = range_of(train.batch_size, train.rounds)
+    _, longest = range_of(train.epochs, train.rounds)
+    return plan_steps(size, max(1, math.floor(smallest)), longest).steps
 
 
 def _remembered(task: Task, method: Method) -> int:
@@ -161,7 +172,7 @@ def _fits_on_disk(config: Config, task: Task, store: Store) -> bool:
     memory = make_store("memory", config.run.seed)
     width = sum(p.numel() for _, p in trainable(task.model.module))
     largest = int((task.bounds[1:] - task.bounds[:-1]).max())
-    steps = plan_steps(largest, config.train.batch_size, config.train.epochs).steps
+    steps = _most_steps(config, largest)
     each = memory.bytes(steps, width, task.x_train.element_size())
     return min(config.run.workers, task.clients) * each < SHARE_OF_FREE * shutil.disk_usage(store.folder).free
 

@@ -45,13 +45,13 @@ class Session(NamedTuple):
 
     def step(self) -> Step | None:
         """What its clients will keep and how long its steps will be, where the selector knows."""
-        return planned_step(self.method, self._sizes(), self.local.batch_size, self.local.epochs)
+        return planned_step(self.method, self._sizes(), self.local.at(1).batch_size, self.local.at(1).epochs)
 
     def step_taken(self, clients: "pa.Table") -> dict[str, Any] | None:
         """The same of the rows of clients.parquet, as the summary has it; None without a round."""
         names = ("client", "steps", "kept")  # by DLPack: pyarrow's own converter imports pandas
         columns: list[Any] = [np.from_dlpack(clients.column(name).combine_chunks()) for name in names]
-        step = measured_step(self.method, self._sizes(), self.local.epochs, *columns)
+        step = measured_step(self.method, self._sizes(), self.local.at(1).epochs, *columns)
         return None if step is None else {**step._asdict(), "note": step.note}
 
     def _sizes(self) -> list[int]:

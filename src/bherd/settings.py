@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from bherd.errors import InputError
+from bherd.parts.schedule import Schedule, is_schedule
 from bherd.sizes import parse_size
 
 Check = Callable[[Any], str | None]
@@ -54,6 +55,8 @@ class Setting(NamedTuple):
     usual: str
     """The default as help shows it."""
     check: Check | None
+    over_rounds: bool
+    """Whether it may be a schedule, such as 'cosine:0.1:0.001:50'."""
 
     @property
     def path(self) -> str:
@@ -75,6 +78,7 @@ def setting(
     flag: str = "",
     usual: str = "",
     check: Check | None = None,
+    over_rounds: bool = False,
 ) -> Any:
     """A field of a configuration table.
 
@@ -87,9 +91,10 @@ def setting(
         flag: its flag, if that is not the field's own name.
         usual: the default in words, where its value says too little.
         check: what is wrong with a value of the right type, if anything.
+        over_rounds: whether a schedule over the rounds may take the place of a number.
     """
     about = {"help": help, "metavar": metavar, "decides": decides, "flag": flag, "usual": usual}
-    return dataclasses.field(default=default, metadata={**about, "check": check})
+    return dataclasses.field(default=default, metadata={**about, "check": check, "over_rounds": over_rounds})
 
 
 def _read_settings(table: type[Table]) -> tuple[Setting, ...]:
@@ -107,6 +112,7 @@ def _read_settings(table: type[Table]) -> tuple[Setting, ...]:
             field.metadata["metavar"],
             field.metadata["usual"] or _shown(field.default),
             field.metadata["check"],
+            field.metadata["over_rounds"],
         )
         for field in dataclasses.fields(table)
     )
@@ -117,6 +123,12 @@ def check_table(table: Table) -> None:
     for one in table.SETTINGS:
         given = getattr(table, one.name)
         value = _plain(given, one.kind)
+        if one.over_rounds and is_schedule(value):
+            value = Schedule(value)
+        if isinstance(value, Schedule) and one.over_rounds:
+            _check_schedule(one, value)
+            object.__setattr__(table, one.name, value)
+            continue
         if not _fits(value, one.kind):
             raise InputError(f"{one.path} is {given!r}, but {_wanted(one.kind)} is expected")
         if float in options_of(one.kind) and int not in options_of(one.kind) and value is not None:
@@ -125,6 +137,14 @@ def check_table(table: Table) -> None:
         if wrong is not None:
             raise InputError(f"{one.word} is {value!r}{wrong}")
         object.__setattr__(table, one.name, value)
+
+
+def _check_schedule(one: Setting, schedule: Schedule) -> None:
+    """Refuse a schedule whose first or last number would be refused."""
+    for number in (float(schedule), schedule.next):
+        wrong = None if one.check is None else one.check(number)
+        if wrong is not None:
+            raise InputError(f"{one.word} = {schedule}: it comes to {number:g}{wrong}")
 
 
 def described(table: type[AnyTable]) -> type[AnyTable]:
@@ -149,7 +169,7 @@ def positive(value: float) -> str | None:
     return None if math.isfinite(value) and value > 0 else ", but it must be positive"
 
 
-def at_least_one(value: int) -> str | None:
+def at_least_one(value: float) -> str | None:
     """For counts of things that there must be."""
     return None if value >= 1 else ", but it must be at least 1"
 

@@ -37,7 +37,7 @@ def step_of(method: Method, reports: Sequence[Report], epochs: float) -> Step:
 
 
 def planned_step(method: Method, sizes: Sequence[int], batch_size: int, epochs: float) -> Step | None:
-    """The step before anything is run; None where only the gradients decide how many are kept.
+    """The step of round 1, before anything is run; None where only the gradients decide how many are kept.
 
     Args:
         method: whose selector and server rule decide the step.
@@ -45,9 +45,9 @@ def planned_step(method: Method, sizes: Sequence[int], batch_size: int, epochs: 
         batch_size: samples in a local step, B.
         epochs: local epochs per round, E.
     """
-    reports = []
+    method, reports = method.at(1), []
     for client, size in enumerate(sizes):
-        steps = plan_steps(size, batch_size, epochs).steps
+        steps = plan_steps(size, batch_size, float(epochs)).steps
         kept = method.selector.count(steps)
         if kept is None:
             return None

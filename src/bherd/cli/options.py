@@ -9,6 +9,7 @@ from bherd.config import Config, all_settings, from_dict
 from bherd.default_model import with_model
 from bherd.errors import InputError
 from bherd.method_texts import SHORTHANDS
+from bherd.parts.schedule import is_schedule
 from bherd.settings import Setting, options_of
 
 _TITLES = {"method": "method", "task": "task", "train": "training", "run": "computing"}
@@ -48,7 +49,7 @@ def _add_flag(group: "argparse._ArgumentGroup", one: Setting) -> None:
         switch = argparse.BooleanOptionalAction
         group.add_argument(f"--{one.option}", dest=one.name, action=switch, default=None, help=text)
     else:
-        read = _reader(one.kind)
+        read = _over_rounds(_reader(one.kind)) if one.over_rounds else _reader(one.kind)
         group.add_argument(f"--{one.option}", dest=one.name, type=read, metavar=one.metavar, help=text)
 
 
@@ -57,6 +58,16 @@ def _reader(kind: Any) -> Callable[[str], Any]:
     if int in options and float in options:
         return number_or_share
     return next((option for option in options if option in (int, float)), str)
+
+
+def _over_rounds(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A number as `read` takes it, or the text of a schedule."""
+
+    def number(text: str) -> Any:
+        return text if is_schedule(text) else read(text)
+
+    number.__name__ = getattr(read, "__name__", "number")  # what argparse calls it in its errors
+    return number
 
 
 def config_from(args: argparse.Namespace) -> Config:

@@ -87,9 +87,10 @@ def answer(message: Message, shard: Shard, wire: WireForm, folder: Path) -> Mess
     except OtherSettingsError as error:
         content = codec.encode_refusal(shard.client, instruction.round, "settings", str(error))
         return Message(content, reply_to=message)
-    if instruction.local_lr not in (None, shard.local.lr):
+    lr = shard.local.at(instruction.round).lr
+    if instruction.local_lr not in (None, lr):
         raise InputError(
-            f"this client's learning rate is {shard.local.lr:g}: must be the server's, "
+            f"this client's learning rate is {lr:g}: must be the server's, "
             f"{instruction.local_lr:g}. Start the run again with one configuration."
         )
     try:
@@ -141,7 +142,7 @@ def _check_memory(wanted: Tensors, found: Tensors) -> None:
 
 def _weights(shard: Shard, instruction: Instruction, outcome: Outcome, asked: RecordDict) -> RecordDict:
     """The model that this client's update leads to: the server's rule, applied to one report."""
-    local = shard.local
+    local = shard.local.at(instruction.round)
     params, _ = aggregate(
         shard.method, {}, instruction.params, [outcome.report], local_lr=local.lr, epochs=local.epochs
     )

@@ -29,6 +29,7 @@ from bherd.loop.state import State
 from bherd.method import Method
 from bherd.parts.part import Tensors
 from bherd.parts.records import Done
+from bherd.parts.schedule import number_at
 
 _LONGEST_PAUSE = 10.0
 _ATTEMPTS = 5
@@ -100,7 +101,7 @@ class Federation:
                 state.server.get("correction", {}),
                 0 if receipt is None else int(receipt["round"]),
                 setup.name,
-                setup.local_lr,
+                number_at(setup.local_lr, state.round + 1),
                 setup.identity,
                 client_half(setup.method),
             )

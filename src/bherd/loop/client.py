@@ -110,9 +110,9 @@ def begin_round(method: Method, local: Local, state: State, client: int, samples
     """What a client with so many samples has to do in the round after `state`."""
     started = time.perf_counter()
     round = state.round + 1
-    now = method.at(round)
+    now, settings = method.at(round), local.at(round)
     memory = dict(state.clients.get(client, {}))
-    plan = plan_steps(samples, local.batch_size, local.epochs)
+    plan = plan_steps(samples, settings.batch_size, settings.epochs)
     visits, memory["order"] = now.visiting.visit(
         memory.get("order", {}), plan, samples, local.stream("shuffle", round, client)
     )
@@ -129,7 +129,7 @@ def begin_round(method: Method, local: Local, state: State, client: int, samples
         visits,
         state.params,
         state.buffers,
-        local.lr,
+        settings.lr,
         terms,
         memory,
         keep_trace,

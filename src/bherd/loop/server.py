@@ -51,7 +51,7 @@ def server_round(
         state: the state that the clients began from.
         outcomes: one for each client that answered, in any order.
     """
-    now = method.at(state.round + 1)
+    now, plan = method.at(state.round + 1), plan.at(state.round + 1)
     reports = sorted((outcome.report for outcome in outcomes), key=lambda report: report.client)
     params, moved = aggregate(
         now,

@@ -1,8 +1,9 @@
 """What a federation carries from round to round, and the settings that stay the same."""
 
+import math
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from bherd.generators import seeded
 from bherd.loop.snapshots import due
 from bherd.method import Method
 from bherd.parts.part import Tensors
+from bherd.parts.schedule import number_at
 from bherd.streams import stream
 from bherd.tasks.flat import ravel, ravel_buffers
 from bherd.tasks.task import Task
@@ -54,6 +56,10 @@ class RunPlan:
     eval_every: int = 1
     eval_train: bool = True
 
+    def at(self, round: int) -> "RunPlan":
+        """With the numbers of a round in place of schedules."""
+        return replace(self, epochs=number_at(self.epochs, round), lr=number_at(self.lr, round))
+
 
 @dataclass(frozen=True)
 class Local:
@@ -64,6 +70,13 @@ class Local:
     lr: float
     seed: int
     snapshot_every: int = 0
+
+    def at(self, round: int) -> "Local":
+        """With the numbers of a round in place of schedules; a batch size is rounded to a whole number."""
+        size = max(1, math.floor(number_at(self.batch_size, round) + 0.5))
+        return replace(
+            self, batch_size=size, epochs=number_at(self.epochs, round), lr=number_at(self.lr, round)
+        )
 
     def stream(self, purpose: str, round: int, client: int) -> np.random.Generator:
         """The random numbers that a part on a client may draw in a round."""

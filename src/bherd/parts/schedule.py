@@ -80,9 +80,9 @@ class Schedule(float):
         return self._kind.value(round, *self._arguments)
 
     @property
-    def last(self) -> float:
-        """The number that it comes to rest at, or is at after very many rounds."""
-        return self.at(1_000_000)
+    def next(self) -> float:
+        """The number that it comes to rest at, or takes after its first change."""
+        return self.at(1 + math.ceil(self._arguments[-1]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schedule) and self.text == other.text
@@ -100,6 +100,24 @@ class Schedule(float):
         return (Schedule, (self.text,))
 
 
-def is_schedule(text: str) -> bool:
+def is_schedule(text: object) -> bool:
     """Whether a text is meant as a schedule: a known shape, a colon and more."""
-    return text.partition(":")[0] in KINDS and ":" in text
+    return isinstance(text, str) and ":" in text and text.partition(":")[0] in KINDS
+
+
+def number_at(value: float, round: int) -> float:
+    """A number in a round, whether it is a schedule or not."""
+    return value.at(round) if isinstance(value, Schedule) else value
+
+
+def range_of(value: float, rounds: int) -> tuple[float, float]:
+    """The smallest and the largest value of a number over so many rounds."""
+    if not isinstance(value, Schedule):
+        return value, value
+    values = [value.at(round) for round in range(1, rounds + 1)]
+    return min(values), max(values)
+
+
+def written(value: Any) -> Any:
+    """A value as files and messages hold it: a schedule is its text, anything else itself."""
+    return value.text if isinstance(value, Schedule) else value

@@ -17,6 +17,7 @@ from bherd.names import is_own_task
 from bherd.orders.base import Order
 from bherd.orders.fixed import FixedOrder
 from bherd.orders.reshuffled import Reshuffled
+from bherd.parts.schedule import Schedule
 from bherd.report.dropped import FEWEST_ROUNDS, Dropped, Evidence, dropped
 from bherd.report.herd import Ledger
 from bherd.report.thin import REPLAYED_ROUNDS, spread
@@ -105,6 +106,8 @@ def fairness(
     known: dict[str | None, Order] = {"reshuffled": Reshuffled(), "fixed": FixedOrder()}
     if config.method.order not in known:
         return None
+    if any(isinstance(value, Schedule) for value in (train.batch_size, train.epochs)):
+        return None  # rounds of unequal length
     order_of = known[config.method.order]
     moving = config.method.order == "reshuffled"
     limit = REPLAYED_ROUNDS if moving else len(ledger.rounds)
