@@ -34,6 +34,7 @@ from bherd.participation.base import Participation
 from bherd.participation.uniform import Uniform
 from bherd.parts.part import Part, at_round
 from bherd.parts.records import STEP_LENGTHS, Report, StepLength
+from bherd.parts.schedule import has_schedule
 from bherd.parts.spec import base_of
 from bherd.parts.table import AXES
 from bherd.selectors.base import Selector
@@ -78,6 +79,7 @@ class Method:
     transform: Transform = field(default_factory=AsItIs)
     shipped: Shipped = field(default_factory=LastModel)
     step: StepLength | None = None
+    _scheduled: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.order is None:
@@ -95,6 +97,8 @@ class Method:
         if self.step is None and not self.selector.keeps_all:
             object.__setattr__(self, "step", "equation")
         refuse_pairs(self.parts)
+        scheduled = any(has_schedule(*vars(part).values()) for part in self.parts.values())
+        object.__setattr__(self, "_scheduled", scheduled)
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -108,6 +112,8 @@ class Method:
 
     def at(self, round: int) -> "Method":
         """The method with every schedule replaced by its number in this round."""
+        if not self._scheduled:
+            return self
         changed = {}
         for axis in AXES:
             part = getattr(self, axis)

@@ -8,9 +8,10 @@ import math
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -21,9 +22,11 @@ from bherd.loop.state import Local, Memory, State, remembered
 from bherd.loop.visits import plan_steps
 from bherd.method import Method
 from bherd.optimizers.base import LocalOptimizer
+from bherd.orders.base import Order
 from bherd.parts.part import Tensors
 from bherd.parts.records import Done, Kept, Plan, Report, Terms
 from bherd.selectors.base import Selector
+from bherd.transforms.base import Transform
 
 _COLUMNS = 4096
 
@@ -114,7 +117,7 @@ def begin_round(method: Method, local: Local, state: State, client: int, samples
     memory = dict(state.clients.get(client, {}))
     plan = plan_steps(samples, settings.batch_size, settings.epochs)
     visits, memory["order"] = now.visiting.visit(
-        memory.get("order", {}), plan, samples, local.stream("shuffle", round, client)
+        memory.get("order", {}), plan, samples, _stream(now.visiting, local, "shuffle", round, client)
     )
     if "correction" not in memory:
         memory["correction"] = now.correction.client_init(state.params)
@@ -167,7 +170,10 @@ def finish_round(work: Work, trained: Training, local: Local, server: Memory) ->
     if method.visiting.learns:
         memory["order"] = method.visiting.observe(memory["order"], work.plan, trained.directions)
     sent = method.transform.send(
-        memory.get("transform", {}), together.sum, client, local.stream("transform", work.round, client)
+        memory.get("transform", {}),
+        together.sum,
+        client,
+        _stream(method.transform, local, "transform", work.round, client),
     )
     memory["transform"] = sent.state
     report = Report(
@@ -187,6 +193,13 @@ def finish_round(work: Work, trained: Training, local: Local, server: Memory) ->
     return Outcome(
         report, remembered(memory), kept.indices, trained.loss, *together[1:], *times, snapshot=shot
     )
+
+
+def _stream(
+    part: Order | Transform, local: Local, purpose: str, round: int, client: int
+) -> np.random.Generator:
+    """A part's random numbers; one that draws none is given nothing to draw from."""
+    return local.stream(purpose, round, client) if part.draws else cast(np.random.Generator, None)
 
 
 def _select(work: Work, trained: Training, local: Local) -> tuple[Kept, KeptSum]:
@@ -218,33 +231,38 @@ def checked(selector: Selector, chosen: object, steps: int) -> Kept:
     Raises:
         InputError: it is none; the message says why.
     """
-    name, weighted = str(selector), selector.weighted
     if not isinstance(chosen, Kept):
-        raise InputError(f"selector {name} gave a {type(chosen).__name__}: must be Kept(indices).")
+        raise InputError(f"selector {selector} gave a {type(chosen).__name__}: must be Kept(indices).")
     indices = np.asarray(chosen.indices)
-    wrong = ""
-    if indices.dtype.kind not in "iu":
-        wrong = f"indices of type {indices.dtype}: must be whole numbers; for a mask use np.flatnonzero(mask)"
-    elif indices.ndim != 1 or len(indices) == 0:
-        wrong = f"indices of shape {indices.shape}: must be a list of at least one step"
-    elif indices.min() < 0 or indices.max() >= steps:
-        wrong = f"indices from {indices.min()} to {indices.max()}: must be steps from 0 to {steps - 1}"
-    elif len(np.unique(indices)) != len(indices):
-        wrong = "a step twice: must be each at most once; give it a weight instead"
+    wrong = _wrong_indices(indices, steps)
     if wrong:
-        raise InputError(f"selector {name} gave {wrong}.")
-    weights = None if chosen.weights is None else np.asarray(chosen.weights, dtype=np.float64)
-    if (weights is not None) != weighted:
-        said = "gave weights without saying weighted = True" if weights is not None else "gave no weights"
-        raise InputError(f"selector {name} {said}: must be as its class says.")
-    if weights is not None:
-        usable = weights.shape == indices.shape and np.isfinite(weights).all() and weights.min() >= 0
-        if not usable or weights.sum() <= 0:
-            raise InputError(
-                f"selector {name} gave weights {weights!r}: must be one finite number of zero or more per "
-                "kept step, not all zero."
-            )
+        raise InputError(f"selector {selector} gave {wrong}.")
+    if chosen.weights is None and not selector.weighted:
+        return Kept(indices.astype(np.int64, copy=False))
+    if chosen.weights is None or not selector.weighted:
+        said = "gave no weights" if selector.weighted else "gave weights without saying weighted = True"
+        raise InputError(f"selector {selector} {said}: must be as its class says.")
+    weights = np.asarray(chosen.weights, dtype=np.float64)
+    usable = weights.shape == indices.shape and np.isfinite(weights).all() and weights.min() >= 0
+    if not usable or weights.sum() <= 0:
+        raise InputError(
+            f"selector {selector} gave weights {weights!r}: must be one finite number of zero or more per kept "
+            "step, not all zero."
+        )
     return Kept(indices.astype(np.int64, copy=False), weights)
+
+
+def _wrong_indices(indices: npt.NDArray[Any], steps: int) -> str:
+    if indices.dtype.kind not in "iu":
+        return f"indices of type {indices.dtype}: must be whole numbers; for a mask use np.flatnonzero(mask)"
+    if indices.ndim != 1 or len(indices) == 0:
+        return f"indices of shape {indices.shape}: must be a list of at least one step"
+    listed = indices.tolist()
+    if min(listed) < 0 or max(listed) >= steps:
+        return f"indices from {min(listed)} to {max(listed)}: must be steps from 0 to {steps - 1}"
+    if len(set(listed)) != len(listed):
+        return "a step twice: must be each at most once; give it a weight instead"
+    return ""
 
 
 def random_distance(spread: float, steps: int, kept: int) -> float:

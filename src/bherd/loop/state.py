@@ -13,7 +13,7 @@ from bherd.generators import seeded
 from bherd.loop.snapshots import due
 from bherd.method import Method
 from bherd.parts.part import Tensors
-from bherd.parts.schedule import number_at
+from bherd.parts.schedule import has_schedule, number_at
 from bherd.streams import stream
 from bherd.tasks.flat import ravel, ravel_buffers
 from bherd.tasks.task import Task
@@ -58,6 +58,8 @@ class RunPlan:
 
     def at(self, round: int) -> "RunPlan":
         """With the numbers of a round in place of schedules."""
+        if not has_schedule(self.epochs, self.lr):
+            return self
         return replace(self, epochs=number_at(self.epochs, round), lr=number_at(self.lr, round))
 
 
@@ -73,6 +75,8 @@ class Local:
 
     def at(self, round: int) -> "Local":
         """With the numbers of a round in place of schedules; a batch size is rounded to a whole number."""
+        if not has_schedule(self.batch_size, self.epochs, self.lr):
+            return self
         size = max(1, math.floor(number_at(self.batch_size, round) + 0.5))
         return replace(
             self, batch_size=size, epochs=number_at(self.epochs, round), lr=number_at(self.lr, round)

@@ -19,6 +19,8 @@ class Order(Part):
     AXIS: ClassVar[str] = "order"
     learns: ClassVar[bool] = False
     """Whether `observe` looks at the trace, which must then be kept."""
+    draws: ClassVar[bool] = True
+    """Whether `visit` draws from its stream; False: it is given None, which saves making one."""
 
     @abstractmethod
     def visit(

@@ -1,7 +1,7 @@
 """Visit the samples in the order in which the client has them, every epoch."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bherd.orders.base import Order
 from bherd.parts.part import Tensors
@@ -20,6 +20,8 @@ class FixedOrder(Order):
     What the BHerd paper does. Engines need no list of samples for it. Beside `reshuffled` it is the worse
     habit once the learning rate falls; use it to reproduce, or as the start that learnt orders have.
     """
+
+    draws: ClassVar[bool] = False
 
     def visit(
         self, state: Tensors, plan: Plan, samples: int, stream: "np.random.Generator"

@@ -110,6 +110,11 @@ def number_at(value: float, round: int) -> float:
     return value.at(round) if isinstance(value, Schedule) else value
 
 
+def has_schedule(*values: object) -> bool:
+    """Whether any of the numbers changes over the rounds."""
+    return any(isinstance(value, Schedule) for value in values)
+
+
 def range_of(value: float, rounds: int) -> tuple[float, float]:
     """The smallest and the largest value of a number over so many rounds."""
     if not isinstance(value, Schedule):

@@ -19,6 +19,8 @@ class Transform(Part):
     """Whether it hides the update: then nothing else of the client's may be sent in the clear."""
     lossy: ClassVar[bool] = True
     """Whether the update arrives as another one than was sent."""
+    draws: ClassVar[bool] = True
+    """Whether `send` draws from its stream; False: it is given None, which saves making one."""
 
     @abstractmethod
     def send(self, state: Tensors, update: "Tensor", client: int, stream: "np.random.Generator") -> Sent:

@@ -21,6 +21,7 @@ class AsItIs(Transform):
     """
 
     lossy: ClassVar[bool] = False
+    draws: ClassVar[bool] = False
 
     def send(self, state: Tensors, update: "Tensor", client: int, stream: "np.random.Generator") -> Sent:
         del client, stream
