@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Dynamic(Correction):
-    """A pull to the server's model, and a memory h_i that learns the client's gradient at the optimum:
+    """A pull to the server's model, and a memory h_i that learns the client's gradient at the optimum.
 
         client:  w <- w - eta (grad - h_i + mu (w - w_start))     for every local step
                  h_i <- h_i - mu moved_i                          sends moved_i = w_end - w_start

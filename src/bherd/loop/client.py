@@ -246,8 +246,8 @@ def checked(selector: Selector, chosen: object, steps: int) -> Kept:
     usable = weights.shape == indices.shape and np.isfinite(weights).all() and weights.min() >= 0
     if not usable or weights.sum() <= 0:
         raise InputError(
-            f"selector {selector} gave weights {weights!r}: must be one finite number of zero or more per kept "
-            "step, not all zero."
+            f"selector {selector} gave weights {weights!r}: must be one finite number of zero or more per "
+            "kept step, not all zero."
         )
     return Kept(indices.astype(np.int64, copy=False), weights)
 

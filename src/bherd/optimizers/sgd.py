@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class LocalSgd(LocalOptimizer):
-    """The direction d of a step w <- w - lr d, from the corrected gradient g, in this order:
+    """Plain SGD, or with clipping, weight decay and momentum, each off by default.
+
+    The direction d of a step w <- w - lr d comes from the corrected gradient g, in this order:
 
         clip:          g <- g min(1, clip / (||g|| + 10^-6))      as torch.nn.utils.clip_grad_norm_
         weight_decay:  g <- g + weight_decay w                    as torch.optim.SGD, as is what follows
