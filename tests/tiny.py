@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -10,24 +11,36 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bherd.aggregations.average import Average
+from bherd.aggregations.nova import Nova
 from bherd.config import Config
-from bherd.corrections import control_variates, no_correction
+from bherd.corrections.control_variates import ControlVariates
+from bherd.corrections.none import NoCorrection
 from bherd.engines import ReferenceEngine, SimulateEngine
+from bherd.indices import Indices
 from bherd.loop.engine import Engine
 from bherd.loop.rounds import Round, run_rounds
-from bherd.loop.state import Evaluation, Local, Schedule, State, start_state
-from bherd.method import STEP_LENGTHS, Indices, Method, Selector, StepLength
-from bherd.method_settings import settings_of
-from bherd.methods import by_name
-from bherd.selectors import everything, grab, herding, random_share, reversed_herding
-from bherd.servers import average, nova
+from bherd.loop.state import Evaluation, Local, RunPlan, State, start_state
+from bherd.method import Method
+from bherd.methods import named as method_named
+from bherd.orders.base import Order
+from bherd.orders.fixed import FixedOrder
+from bherd.parts.presets import PRESETS
+from bherd.parts.records import STEP_LENGTHS, StepLength
+from bherd.parts.spec import Spec, parameters
+from bherd.selectors.base import Selector
+from bherd.selectors.everything import Everything
+from bherd.selectors.grab import Grab
+from bherd.selectors.herding import Herding
+from bherd.selectors.random import RandomShare
+from bherd.selectors.reversed_herding import ReversedHerding
 from bherd.tasks.datasets import Dataset
 from bherd.tasks.task import Task, assemble
 
 IMAGE = (1, 8, 8)
 CLASSES = 4
 SIZES = (25, 40, 33)
-"""Unequal clients: with batches of 10 they take 2, 4 and 3 steps an epoch."""
+"""Unequal clients: with batches of 10 they take 2, 4 and 3 steps per epoch."""
 
 
 def tiny_dataset(
@@ -110,41 +123,50 @@ def federate(
     lr: float = 0.05,
     batch: int = 10,
     epochs: float = 1.0,
-    participation: int | float = 1.0,
-    reshuffle: bool = False,
+    cohort: int | float = 1.0,
+    order: Order | None = None,
     seed: int = 0,
     workers: int = 1,
+    start: State | None = None,
 ) -> Run:
-    """Run a method on a task to its end."""
-    local = Local(batch, epochs, lr, reshuffle, seed)
-    schedule = Schedule(rounds, participation, epochs, lr, seed)
+    """Run a method on a task to its end, in another order if one is given, from `start` if it is given."""
+    if order is not None:
+        method = replace(method, order=order)
+    local = Local(batch, epochs, lr, seed)
+    plan = RunPlan(rounds, cohort, epochs, lr, seed)
     made: Engine = (
         ReferenceEngine(task, method, local)
         if engine == "reference"
         else SimulateEngine(task, method, local, workers)
     )
-    state, records = start_state(task, method), []
+    state, records = start_state(task, method) if start is None else start, []
     with closing(made) as running:
-        for after, record in run_rounds(running, task, method, schedule, state):
+        for after, record in run_rounds(running, task, method, plan, state):
             state = after
             records.append(record)
     return Run(state, records)
 
 
 def selectors(alpha: float = 0.5) -> list[Selector]:
-    """One of each kind."""
-    return [everything(), herding(alpha), grab(), random_share(alpha), reversed_herding(alpha)]
+    """The paper's, one of each kind."""
+    return [Everything(), Herding(alpha), Grab(), RandomShare(alpha), ReversedHerding(alpha)]
+
+
+def part_name(part: object) -> str:
+    """A part's name without its parameters, for the names of tests."""
+    return str(part).partition(",")[0]
 
 
 def catalogue(alpha: float = 0.5) -> Iterator[tuple[str, Method]]:
-    """Every correction x selector x server rule x step length, with a name for the test's report."""
-    for correction in (no_correction(), control_variates()):
+    """The paper's corrections x selectors x aggregations x step lengths, all in one fixed order."""
+    for correction in (NoCorrection(), ControlVariates()):
         for selector in selectors(alpha):
-            for rule in (average, nova):
-                for step in STEP_LENGTHS:
-                    server = rule(step)
-                    name = f"{correction.name}-{selector.name}-{server.name}-{step}"
-                    yield name, Method(correction, selector, server)
+            for aggregation in (Average(), Nova()):
+                steps: Sequence[StepLength | None] = (None,) if selector.keeps_all else STEP_LENGTHS
+                for step in steps:
+                    names = [part_name(part) for part in (correction, selector, aggregation)]
+                    method = Method(selector, correction, aggregation, order=FixedOrder(), step=step)
+                    yield "-".join([*names, step or "plain"]), method
 
 
 CATALOGUE = dict(catalogue())
@@ -152,5 +174,8 @@ CATALOGUE = dict(catalogue())
 
 def named(name: str, alpha: float | None = None, step: StepLength | None = None) -> Method:
     """The named method with those of these settings that it has."""
-    has = settings_of(name)
-    return by_name(name, alpha if "alpha" in has else None, step if "step" in has else None)
+    selector = Spec.read("selector", PRESETS[name].parts.get("selector", "everything")).name
+    has_alpha = "alpha" in parameters("selector", selector)
+    return method_named(
+        name, alpha=alpha if has_alpha else None, step=step if selector != "everything" else None
+    )
