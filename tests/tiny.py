@@ -19,12 +19,14 @@ from bherd.corrections.none import NoCorrection
 from bherd.engines import ReferenceEngine, SimulateEngine
 from bherd.indices import Indices
 from bherd.loop.engine import Engine
+from bherd.loop.memory import pack_clients, pack_server
 from bherd.loop.rounds import Round, run_rounds
 from bherd.loop.state import Evaluation, Local, RunPlan, State, start_state
 from bherd.method import Method
 from bherd.methods import named as method_named
 from bherd.orders.base import Order
 from bherd.orders.fixed import FixedOrder
+from bherd.orders.reshuffled import Reshuffled
 from bherd.parts.presets import PRESETS
 from bherd.parts.records import STEP_LENGTHS, StepLength
 from bherd.parts.spec import Spec, parameters
@@ -93,6 +95,30 @@ def tiny_task(
     bounds = np.cumsum([0, *sizes])
     order: list[Indices] = [np.arange(a, b) for a, b in pairwise(bounds)]
     return assemble(data, model, order, seed=seed, dtype=dtype, device="cpu")
+
+
+ORDERS: tuple[Order, ...] = (FixedOrder(), Reshuffled())
+"""The two that learn nothing."""
+
+
+def memory_of(state: State) -> dict[str, Tensor]:
+    """What all parts on the server and on the clients remember, under flat names."""
+    return {**pack_server(state.server), **pack_clients(state.clients)}
+
+
+def assert_same_state(one: State, other: State, *, rtol: float = 0.0, atol: float = 0.0) -> None:
+    """Parameters, buffers and everybody's memory, by default to the last bit."""
+    assert one.round == other.round
+    first, second = memory_of(one), memory_of(other)
+    assert first.keys() == second.keys()
+    for name in first:
+        torch.testing.assert_close(
+            first[name], second[name], rtol=rtol, atol=atol, msg=lambda text, name=name: f"{name}: {text}"
+        )
+    torch.testing.assert_close(one.params, other.params, rtol=rtol, atol=atol)
+    assert (one.buffers is None) == (other.buffers is None)
+    if one.buffers is not None:
+        torch.testing.assert_close(one.buffers, other.buffers, rtol=rtol, atol=atol)
 
 
 class Run(NamedTuple):

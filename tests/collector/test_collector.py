@@ -12,8 +12,12 @@ from bherd import methods
 from bherd.engines import ReferenceEngine
 from bherd.errors import InputError
 from bherd.loop.state import Local, start_state
-from bherd.method import Method, Selector
-from bherd.selectors import everything, grab, herding, random_share
+from bherd.method import Method
+from bherd.selectors.base import Selector
+from bherd.selectors.everything import Everything
+from bherd.selectors.grab import Grab
+from bherd.selectors.herding import Herding
+from bherd.selectors.random import RandomShare
 from bherd.tasks.flat import unravel
 from tests.tiny import tiny_task
 
@@ -39,13 +43,13 @@ def one_step(model: nn.Module, optimizer: torch.optim.Optimizer, value: float) -
 
 @pytest.mark.parametrize(
     "selector",
-    [herding(0.5), herding(0.1), grab(), everything()],
+    [Herding(0.5), Herding(0.1), Grab(), Everything()],
     ids=["half", "tenth", "grab", "everything"],
 )
 def test_a_loop_of_ones_own_gives_what_a_client_reports(selector: Selector) -> None:
     task = tiny_task("mlp")
-    method = Method(methods.fedavg().correction, selector, methods.fedavg().server)
-    engine = ReferenceEngine(task, method, Local(10, 1.0, 0.05, False, 0))
+    method = Method(methods.named("fedavg").correction, selector, methods.named("fedavg").server)
+    engine = ReferenceEngine(task, method, Local(10, 1.0, 0.05, 0))
     expected = engine.run_clients(start_state(task, method), [1])[0]
 
     model = copy.deepcopy(task.model.module)
@@ -62,8 +66,8 @@ def test_a_loop_of_ones_own_gives_what_a_client_reports(selector: Selector) -> N
 
     assert update.kept.tolist() == expected.kept.tolist()
     assert update.steps == expected.report.steps == 4
-    torch.testing.assert_close(update.total, expected.report.kept_sum, rtol=1e-10, atol=1e-14)
-    named = unravel(task.model.module, expected.report.kept_sum)
+    torch.testing.assert_close(update.total, expected.report.update, rtol=1e-10, atol=1e-14)
+    named = unravel(task.model.module, expected.report.update)
     assert update.named.keys() == named.keys()
     for name, value in named.items():
         torch.testing.assert_close(update.named[name], value, rtol=1e-10, atol=1e-14)
@@ -109,7 +113,7 @@ def test_a_random_selector_draws_from_the_seed() -> None:
     def kept(seed: int) -> list[int]:
         model = small_model()
         optimizer = unit_sgd(model)
-        collector = bherd.Collector(model, optimizer, selector=random_share(0.3), seed=seed)
+        collector = bherd.Collector(model, optimizer, selector=RandomShare(0.3), seed=seed)
         for value in range(30):
             one_step(model, optimizer, float(value))
         return [int(step) for step in collector.herd().kept]

@@ -8,7 +8,8 @@ from torch import nn
 
 import bherd
 from bherd.errors import InputError
-from bherd.selectors import everything, herding
+from bherd.selectors.everything import Everything
+from bherd.selectors.herding import Herding
 from bherd.tasks.flat import ravel
 from tests.training_habits import HABITS, backward, batches, network, plain, sgd
 
@@ -21,7 +22,7 @@ def test_rate_times_the_sum_of_all_steps_is_the_way_the_model_went(name: str) ->
     without = copy.deepcopy(model)
     start = ravel(model)
     optimizer = habit.optimizer(model)
-    collector = bherd.Collector(model, optimizer, selector=everything())
+    collector = bherd.Collector(model, optimizer, selector=Everything())
     habit.loop(model, optimizer)
     update = collector.herd()
     assert update.steps == habit.steps
@@ -38,7 +39,7 @@ def test_half_of_the_steps_of_adam_are_a_part_of_its_way() -> None:
     model = network()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     chosen, whole = (
-        bherd.Collector(model, optimizer, selector=selector) for selector in (herding(0.5), everything())
+        bherd.Collector(model, optimizer, selector=selector) for selector in (Herding(0.5), Everything())
     )
     plain(model, optimizer)
     kept, total = chosen.herd(), whole.herd()
@@ -52,7 +53,7 @@ def test_half_precision_parameters_are_recorded_in_single() -> None:
     model = network().bfloat16()
     start = ravel(model).float()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-    collector = bherd.Collector(model, optimizer, selector=everything())
+    collector = bherd.Collector(model, optimizer, selector=Everything())
     for x, y in batches(model):
         optimizer.zero_grad()
         backward(model, x.bfloat16(), y)

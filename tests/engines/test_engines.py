@@ -8,9 +8,11 @@ import torch
 
 import bherd.engines.simulate
 from bherd import Config, methods, simulate
-from bherd.names import METHOD_NAMES
+from bherd.orders.base import Order
+from bherd.orders.reshuffled import Reshuffled
+from bherd.parts.presets import PRESETS
 from bherd.tasks.task import Task
-from tests.tiny import CATALOGUE, Run, federate, named, tiny_task
+from tests.tiny import CATALOGUE, ORDERS, Run, assert_same_state, federate, named, tiny_task
 from tests.user_models import Jealous
 
 MODELS = ["svm", "logistic", "mlp", "cnn", "tests.user_models:batch_norm", "tests.user_models:dropout"]
@@ -23,37 +25,28 @@ def small_clients_are_worth_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def assert_same_results(one: Run, other: Run, rtol: float, atol: float) -> None:
-    torch.testing.assert_close(one.params, other.params, rtol=rtol, atol=atol)
-    torch.testing.assert_close(one.state.shared, other.state.shared, rtol=rtol, atol=atol)
-    assert one.state.own.keys() == other.state.own.keys()
-    for client, own in one.state.own.items():
-        torch.testing.assert_close(own, other.state.own[client], rtol=rtol, atol=atol)
+    assert_same_state(one.state, other.state, rtol=rtol, atol=atol)
     np.testing.assert_allclose(one.losses, other.losses, rtol=rtol, atol=atol)
 
 
 def assert_identical(one: Run, other: Run) -> None:
-    """Bit by bit: parameters, the correction's state, metrics, kept steps and all that is recorded."""
-    assert torch.equal(one.params, other.params)
-    assert torch.equal(one.state.shared, other.state.shared)
+    """Bit by bit: parameters, buffers, all memory, metrics, kept steps and all that is recorded."""
+    assert_same_state(one.state, other.state)
     assert one.losses == other.losses
     assert one.kept == other.kept
     for first, second in zip(one.records, other.records, strict=True):
         for a, b in zip(first.outcomes, second.outcomes, strict=True):
             assert (a.loss, a.distance, a.report.client) == (b.loss, b.distance, b.report.client)
             assert a.random_distance == b.random_distance
-    if one.state.buffers is not None:
-        assert other.state.buffers is not None
-        assert torch.equal(one.state.buffers, other.state.buffers)
 
 
-def both(task: Task, name: str, **settings: float | bool) -> tuple[Run, Run]:
+def both(
+    task: Task, name: str, order: Order = ORDERS[0], epochs: float = 1.0, cohort: float = 1.0
+) -> tuple[Run, Run]:
     """The same run by either engine."""
     method = CATALOGUE[name] if name in CATALOGUE else named(name, 0.4, "amplified")
-    epochs = float(settings.get("epochs", 1.0))
-    participation = float(settings.get("participation", 1.0))
-    reshuffle = bool(settings.get("reshuffle", False))
     one, other = (
-        federate(task, method, engine=engine, epochs=epochs, participation=participation, reshuffle=reshuffle)
+        federate(task, method, engine=engine, epochs=epochs, cohort=cohort, order=order)
         for engine in ("reference", "simulate")
     )
     return one, other
@@ -62,12 +55,12 @@ def both(task: Task, name: str, **settings: float | bool) -> tuple[Run, Run]:
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_every_combination_is_the_same_under_both_engines(name: str) -> None:
     for model in ("svm", "mlp"):
-        one, other = both(tiny_task(model), name, reshuffle=True, participation=0.67)
+        one, other = both(tiny_task(model), name, order=Reshuffled(), cohort=0.67)
         assert_same_results(one, other, rtol=1e-10, atol=1e-13)
         assert one.kept == other.kept
 
 
-@pytest.mark.parametrize("name", METHOD_NAMES)
+@pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("model", ["logistic", "mlp"])
 def test_every_named_method_is_the_same_under_both_engines(name: str, model: str) -> None:
     assert_same_results(*both(tiny_task(model), name), rtol=1e-10, atol=1e-13)
@@ -75,10 +68,10 @@ def test_every_named_method_is_the_same_under_both_engines(name: str, model: str
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("epochs", [0.5, 1.0, 2.0])
-@pytest.mark.parametrize("reshuffle", [False, True])
-def test_every_model_and_number_of_epochs(model: str, epochs: float, reshuffle: bool) -> None:
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+def test_every_model_and_number_of_epochs(model: str, epochs: float, order: Order) -> None:
     task = tiny_task(model)
-    one, other = both(task, "bherd-scaffold", epochs=epochs, reshuffle=reshuffle, participation=0.67)
+    one, other = both(task, "bherd-scaffold", epochs=epochs, order=order, cohort=0.67)
     assert_same_results(one, other, rtol=1e-10, atol=1e-12)
     assert one.kept == other.kept
     start = torch.cat([p.detach().reshape(-1) for p in task.model.module.parameters()])
@@ -100,7 +93,8 @@ def test_single_precision_agrees_loosely(model: str, name: str) -> None:
 def test_the_number_of_workers_changes_no_bit(model: str, name: str, dtype: torch.dtype) -> None:
     task = tiny_task(model, dtype=dtype)
     runs = [
-        federate(task, named(name, 0.4), workers=workers, reshuffle=True, rounds=2) for workers in (1, 2, 4)
+        federate(task, named(name, 0.4), workers=workers, order=Reshuffled(), rounds=2)
+        for workers in (1, 2, 4)
     ]
     assert_identical(runs[0], runs[1])
     assert_identical(runs[0], runs[2])
@@ -110,7 +104,7 @@ def test_the_number_of_workers_changes_no_bit(model: str, name: str, dtype: torc
 @pytest.mark.parametrize("engine", ["reference", "simulate"])
 def test_a_run_repeats_itself_bit_by_bit(model: str, engine: str) -> None:
     task = tiny_task(model, dtype=torch.float32)
-    method = methods.bherd_scaffold(0.4)
+    method = methods.named("bherd-scaffold", alpha=0.4)
     one, other = (federate(task, method, engine=engine, rounds=2) for _ in range(2))
     assert_identical(one, other)
 
@@ -121,17 +115,17 @@ def test_a_run_does_not_depend_on_torchs_own_generator() -> None:
     for seed in (1, 2):
         torch.manual_seed(seed)
         before = torch.get_rng_state()
-        runs.append(federate(task, methods.fedavg(), workers=2))
+        runs.append(federate(task, methods.named("fedavg"), workers=2))
         assert torch.equal(torch.get_rng_state(), before)
     assert_identical(*runs)
-    other = federate(task, methods.fedavg(), workers=2, seed=7)
+    other = federate(task, methods.named("fedavg"), workers=2, seed=7)
     assert not torch.allclose(other.params, runs[0].params)
 
 
 def test_clients_that_draw_from_torchs_generator_are_trained_one_by_one() -> None:
     """The generator is one for all threads: two clients at once would take each other's numbers."""
     Jealous.most = 0
-    federate(tiny_task("tests.user_models:Jealous"), methods.fedavg(), workers=3, rounds=1)
+    federate(tiny_task("tests.user_models:Jealous"), methods.named("fedavg"), workers=3, rounds=1)
     assert Jealous.most == 1
 
 
@@ -152,7 +146,7 @@ def test_the_whole_way_from_a_configuration() -> None:
 def test_results_belong_to_the_task_not_to_the_engine() -> None:
     """Engines leave the task's own model where it was, so that a second run starts where the first did."""
     task = tiny_task("tests.user_models:batch_norm")
-    method = methods.fedavg()
+    method = methods.named("fedavg")
     first = federate(task, method)
     federate(task, method, engine="reference")
     assert_identical(first, federate(task, method))
@@ -161,7 +155,7 @@ def test_results_belong_to_the_task_not_to_the_engine() -> None:
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_number_of_threads_is_given_back(workers: int) -> None:
     before = torch.get_num_threads()
-    federate(tiny_task("svm"), methods.fedavg(), workers=workers, rounds=1)
+    federate(tiny_task("svm"), methods.named("fedavg"), workers=workers, rounds=1)
     assert torch.get_num_threads() == before
 
 
@@ -169,9 +163,9 @@ def test_no_client_sees_the_future_of_another() -> None:
     """A client's report does not depend on who else takes part."""
     task = tiny_task("mlp")
     alone = tiny_task("mlp")
-    method = dataclasses.replace(methods.bherd_fedavg(0.5))
+    method = dataclasses.replace(methods.named("bherd-fedavg", alpha=0.5))
     everybody = federate(task, method, rounds=1).records[0].outcomes
-    few = federate(alone, method, rounds=1, participation=2).records[0].outcomes
+    few = federate(alone, method, rounds=1, cohort=2).records[0].outcomes
     for outcome in few:
         twin = everybody[outcome.report.client]
-        assert torch.equal(outcome.report.kept_sum, twin.report.kept_sum)
+        assert torch.equal(outcome.report.update, twin.report.update)

@@ -9,14 +9,15 @@ from bherd import methods
 from bherd.engines import SimulateEngine, autograd
 from bherd.engines.autograd import FlatModule, separable
 from bherd.loop.state import Local
+from bherd.orders.reshuffled import Reshuffled
 from bherd.tasks.task import Task
 from tests.tiny import federate, tiny_dataset, tiny_task
 
 SIZES = (48, 40, 36, 52, 44)
 METHODS = {
-    "fedavg": methods.fedavg(),
-    "bherd": methods.bherd_fedavg(0.5),
-    "scaffold": methods.bherd_scaffold(0.5),
+    "fedavg": methods.named("fedavg"),
+    "bherd": methods.named("bherd-fedavg", alpha=0.5),
+    "scaffold": methods.named("bherd-scaffold", alpha=0.5),
 }
 
 
@@ -33,7 +34,7 @@ def test_halves_and_channels_last_equal_reference(
     monkeypatch.setattr(autograd, "_SMALLEST_HALF", 3)
     task = convolutional(channels)
     fast, slow = (
-        federate(task, METHODS[name], engine=engine, rounds=2, batch=9, reshuffle=True)
+        federate(task, METHODS[name], engine=engine, rounds=2, batch=9, order=Reshuffled())
         for engine in ("simulate", "reference")
     )
     assert fast.kept == slow.kept
@@ -54,11 +55,11 @@ def test_no_bit_depends_on_who_does_the_halves(name: str, monkeypatch: pytest.Mo
 
 
 def test_the_last_client_is_shared_where_its_batches_can_be_divided() -> None:
-    local = Local(10, 1.0, 0.1, False, 0)
-    engine = SimulateEngine(convolutional(1), methods.fedavg(), local, 2)
+    local = Local(10, 1.0, 0.1, 0)
+    engine = SimulateEngine(convolutional(1), methods.named("fedavg"), local, 2)
     assert [engine._to_share(clients) for clients in (1, 2, 4, 5)] == [1, 0, 0, 1]
     engine.close()
-    engine = SimulateEngine(tiny_task("svm"), methods.fedavg(), local, 2)
+    engine = SimulateEngine(tiny_task("svm"), methods.named("fedavg"), local, 2)
     assert engine._to_share(5) == 0
     engine.close()
 

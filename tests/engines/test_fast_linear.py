@@ -11,14 +11,19 @@ from bherd.engines.linear import Linear
 from bherd.engines.linear_compiled import CompiledLinear, pays
 from bherd.engines.linear_numpy import NumpyLinear
 from bherd.engines.simulate import linear_of
-from bherd.loop.client import sum_kept
+from bherd.loop.client import Work, begin_round, sum_kept
+from bherd.loop.state import Local, State
 from bherd.loop.visits import all_visits, batches, plan_steps
 from bherd.method import Method
+from bherd.orders.base import Order
+from bherd.orders.fixed import FixedOrder
+from bherd.orders.reshuffled import Reshuffled
+from bherd.parts.records import Kept, Terms
 from bherd.stores.base import Dense, Summed
 from bherd.stores.half import HalfStore
 from bherd.tasks.datasets import Dataset
 from bherd.tasks.task import Task
-from tests.tiny import CATALOGUE, CLASSES, federate, tiny_task
+from tests.tiny import CATALOGUE, CLASSES, ORDERS, federate, tiny_task
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason="numba is not installed")
 
@@ -44,6 +49,13 @@ def pixels(
     return tiny_task(model, sizes, dtype=dtype, dataset=data)
 
 
+def work(params: torch.Tensor, samples: int, offset: torch.Tensor | None = None, lr: float = 0.1) -> Work:
+    """FedAvg's first round of client 0, with something added to its gradients."""
+    local = Local(10, 1.0, lr, 0)
+    begun = begin_round(Method(order=FixedOrder()), local, State(0, params, None, {}, {}), 0, samples)
+    return begun._replace(terms=Terms(offset))
+
+
 @pytest.mark.parametrize("name", CATALOGUE)
 @pytest.mark.parametrize("model", ["svm", "logistic"])
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=["float32", "float64"])
@@ -60,15 +72,20 @@ def test_the_whole_catalogue_equals_reference(name: str, model: str, dtype: torc
 
 
 @pytest.mark.parametrize("model", ["svm", "logistic"])
-@pytest.mark.parametrize("reshuffle", [False, True])
+@pytest.mark.parametrize("order", ORDERS, ids=str)
 @pytest.mark.parametrize("epochs", [0.4, 1.0, 2.5])
 def test_inputs_that_are_no_bytes_and_any_order_equal_reference(
-    model: str, reshuffle: bool, epochs: float
+    model: str, order: Order, epochs: float
 ) -> None:
     task = tiny_task(model)
     fast, slow = (
         federate(
-            task, methods.bherd_scaffold(0.5), engine=engine, epochs=epochs, reshuffle=reshuffle, batch=7
+            task,
+            methods.named("bherd-scaffold", alpha=0.5),
+            engine=engine,
+            epochs=epochs,
+            order=order,
+            batch=7,
         )
         for engine in ("simulate", "reference")
     )
@@ -77,10 +94,12 @@ def test_inputs_that_are_no_bytes_and_any_order_equal_reference(
 
 
 @pytest.mark.parametrize("model", ["svm", "logistic"])
-@pytest.mark.parametrize("method", [methods.fedavg(), methods.bherd_fedavg(0.5)], ids=["fedavg", "bherd"])
+@pytest.mark.parametrize(
+    "method", [methods.named("fedavg"), methods.named("bherd-fedavg", alpha=0.5)], ids=["fedavg", "bherd"]
+)
 def test_no_bit_depends_on_the_workers(model: str, method: Method) -> None:
     task = pixels((57, 33, 90, 41, 77), model=model)
-    one, three = (federate(task, method, workers=workers, reshuffle=True) for workers in (1, 3))
+    one, three = (federate(task, method, workers=workers, order=Reshuffled()) for workers in (1, 3))
     assert torch.equal(one.params, three.params)
     assert one.losses == three.losses
 
@@ -115,9 +134,8 @@ def test_a_parameter_that_is_not_finite_is_noticed(make: type[Linear], model: st
     task = pixels(model=model)
     params = torch.zeros(sum(p.numel() for p in task.model.module.parameters()))
     params[3] = torch.nan
-    plan = plan_steps(task.size(0), 10, 1.0)
     rows = Summed(params)
-    make(task).train(0, plan, None, params, None, 0.1, rows)  # type: ignore[call-arg]
+    make(task).train(work(params, task.size(0)), rows)  # type: ignore[call-arg]
     assert not torch.isfinite(rows.total.sum())
     assert not np.isfinite(make(task).measure(params, "test", slice(None))[0])  # type: ignore[call-arg]
 
@@ -129,19 +147,19 @@ def test_the_loss_tells_of_a_gradient_that_is_not_finite(make: type[Linear], wro
     """Even of the last one, after which no loss is computed any more."""
     task = pixels()
     params = torch.zeros(26)
-    plan = plan_steps(10, 10, 1.0)
-    assert plan.steps == 1
+    assert work(params, 10).plan.steps == 1
     for rows in (Summed(params), Dense(params.new_empty((1, 26))), HalfStore().rows(1, params)):
         losses = []
         for entry in (0.0, wrong):
             offset = torch.zeros(26)
             offset[7] = entry
-            losses.append(make(task).train(0, plan, None, params, offset, lr, rows))  # type: ignore[call-arg]
+            made = make(task)  # type: ignore[call-arg]
+            losses.append(made.train(work(params, 10, offset, lr), rows))
         assert np.isfinite(losses[0])
         assert np.isnan(losses[1])
 
 
-@pytest.mark.parametrize("method", [methods.fedavg(), methods.bherd_fedavg()])
+@pytest.mark.parametrize("method", [methods.named("fedavg"), methods.named("bherd-fedavg")])
 def test_a_gradient_that_is_not_finite_stops_the_run(method: Method) -> None:
     last = federate(pixels(), method, lr=3e38).records[-1]
     assert (last.round, last.diverged, last.outcomes) == (1, True, [])
@@ -154,7 +172,7 @@ def test_the_plain_functions_compute_what_is_compiled(model: str) -> None:
     x, y = (t.numpy() for t in task.samples(1))
     w = np.zeros(sum(p.numel() for p in task.model.module.parameters()))
     train, measure = (train_hinge, measure_hinge) if model == "svm" else (train_softmax, measure_softmax)
-    visits = all_visits(plan_steps(len(x), 10, 1.0), len(x), None)
+    visits = all_visits(plan_steps(len(x), 10, 1.0), None)
     results = []
     for by in (lambda f: f, lambda f: compiled.fast(f, reordered_sums=True)):
         moved, rows = w.copy(), np.zeros((5, len(w)))
@@ -169,18 +187,14 @@ def test_the_plain_functions_compute_what_is_compiled(model: str) -> None:
 @pytest.mark.parametrize(
     ("size", "batch", "epochs"), [(33, 10, 1.0), (33, 10, 0.4), (33, 10, 2.5), (7, 10, 3.0)]
 )
-@pytest.mark.parametrize("reshuffle", [False, True])
-def test_all_visits_are_the_batches_of_the_task(
-    size: int, batch: int, epochs: float, reshuffle: bool
-) -> None:
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+def test_all_visits_are_the_batches_of_the_task(size: int, batch: int, epochs: float, order: Order) -> None:
     plan = plan_steps(size, batch, epochs)
     numbers = torch.arange(size)
-
-    def shuffle() -> np.random.Generator | None:
-        return np.random.default_rng(8) if reshuffle else None
-
-    expected = torch.cat([x for x, _ in batches(plan, numbers, numbers, shuffle())])
-    assert all_visits(plan, size, shuffle()).tolist() == expected.tolist()
+    visits, _ = order.visit({}, plan, size, np.random.default_rng(8))
+    expected = torch.cat([x for x, _ in batches(plan, numbers, numbers, visits)])
+    assert len(expected) == plan.steps * plan.batch
+    assert all_visits(plan, visits).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=["float32", "float64"])
@@ -190,8 +204,10 @@ def test_kept_rows_are_summed_as_the_client_does_it(dtype: torch.dtype, kept: li
     task = pixels(dtype=dtype)
     sum_of = CompiledLinear(task).sum_kept(Dense(trace))
     assert sum_of is not None
-    found, distance, chance = sum_of(np.array(kept))
-    expected, expected_distance, expected_chance = sum_kept(trace, np.array(kept))
-    assert torch.allclose(found, expected, rtol=0, atol=TOLERANCE[dtype])
-    assert distance == pytest.approx(expected_distance, abs=TOLERANCE[dtype])
-    assert chance == pytest.approx(expected_chance, abs=TOLERANCE[dtype])
+    for weights in (None, np.linspace(0.5, 2.0, len(kept))):
+        chosen = Kept(np.array(kept), weights)
+        found, distance, chance = sum_of(chosen)
+        expected, expected_distance, expected_chance = sum_kept(trace, chosen)
+        assert torch.allclose(found, expected, rtol=0, atol=TOLERANCE[dtype])
+        assert distance == pytest.approx(expected_distance, abs=TOLERANCE[dtype])
+        assert chance == pytest.approx(expected_chance, abs=TOLERANCE[dtype])

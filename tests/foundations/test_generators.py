@@ -20,6 +20,7 @@ from bherd.engines.evaluation import AT_ONCE
 from bherd.engines.trial import Trial, try_out
 from bherd.errors import InputError
 from bherd.generators import Repeatable, Watch, preserved, seeded
+from bherd.orders.reshuffled import Reshuffled
 from bherd.runs import directory as names
 from bherd.runs.life import resume, run
 from bherd.tasks.flat import ravel
@@ -147,13 +148,16 @@ def test_the_trial_sees_who_draws_and_draws_nothing_itself(name: str, expected: 
 @pytest.mark.parametrize("engine", ["simulate", "reference"])
 def test_a_model_that_cannot_repeat_itself_is_refused(name: str, engine: str) -> None:
     with pytest.raises(InputError, match="two passes over the same samples with the same seeds"):
-        federate(tiny_task(f"tests.user_models:{name}"), methods.fedavg(), engine=engine, rounds=1)
+        federate(tiny_task(f"tests.user_models:{name}"), methods.named("fedavg"), engine=engine, rounds=1)
 
 
 def test_a_model_that_counts_in_a_buffer_is_not() -> None:
     runs = [
         federate(
-            tiny_task("tests.user_models:counting_in_a_buffer"), methods.fedavg(), engine=engine, workers=2
+            tiny_task("tests.user_models:counting_in_a_buffer"),
+            methods.named("fedavg"),
+            engine=engine,
+            workers=2,
         )
         for engine in ("simulate", "reference")
     ]
@@ -165,7 +169,7 @@ def test_a_loss_that_broadcasts_is_refused(engine: str) -> None:
     task = tiny_task("svm")
     task = task._replace(model=task.model._replace(loss=functional.mse_loss))
     with pytest.raises(InputError, match=r"loss: Using a target size .* every output with every target"):
-        federate(task, methods.fedavg(), engine=engine, rounds=1)
+        federate(task, methods.named("fedavg"), engine=engine, rounds=1)
 
 
 def test_a_loss_of_ones_own_is_tried_with_a_whole_batch() -> None:
@@ -177,7 +181,7 @@ def test_a_loss_of_ones_own_is_tried_with_a_whole_batch() -> None:
 
     task = tiny_task("mlp", (40, 20), dataset=tiny_dataset(60))
     task = task._replace(model=task.model._replace(loss=loss))
-    federate(task, methods.fedavg(), rounds=1, batch=10)
+    federate(task, methods.named("fedavg"), rounds=1, batch=10)
     assert sizes == {10, 30, 60}
 
 
@@ -197,15 +201,17 @@ def test_a_run_repeats_whatever_was_drawn_before(name: str) -> None:
         disturb(seed)
         watch = Watch()
         task = task_of(name)
-        method = methods.bherd_scaffold(0.5)
-        runs.append(federate(task, method, engine=engine, workers=workers, rounds=2, reshuffle=True))
+        method = methods.named("bherd-scaffold", alpha=0.5)
+        runs.append(federate(task, method, engine=engine, workers=workers, rounds=2, order=Reshuffled()))
         assert not watch.drew()
     assert torch.equal(runs[0].params, runs[1].params)
     assert runs[0].losses == runs[1].losses
     torch.testing.assert_close(runs[0].params, runs[2].params, rtol=0, atol=1e-12)
     np.testing.assert_allclose(runs[0].losses, runs[2].losses, rtol=0, atol=1e-12)
     assert runs[0].kept == runs[2].kept
-    other = federate(task_of(name), methods.bherd_scaffold(0.5), rounds=2, reshuffle=True, seed=9)
+    other = federate(
+        task_of(name), methods.named("bherd-scaffold", alpha=0.5), rounds=2, order=Reshuffled(), seed=9
+    )
     assert not torch.allclose(other.params, runs[0].params, rtol=0, atol=1e-6)
 
 
@@ -256,7 +262,7 @@ def test_clients_that_draw_from_numpy_are_trained_one_by_one(monkeypatch: pytest
             inside.pop()
 
     monkeypatch.setattr(user_models.Noisy, "forward", forward)
-    federate(tiny_task("tests.user_models:numpy_noise"), methods.fedavg(), workers=3)
+    federate(tiny_task("tests.user_models:numpy_noise"), methods.named("fedavg"), workers=3)
     assert max(most) == 1
 
 

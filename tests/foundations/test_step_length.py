@@ -10,6 +10,7 @@ import torch
 import bherd
 from bherd import methods
 from bherd.method import Method
+from bherd.orders.fixed import FixedOrder
 from bherd.step_length import Step, times_fedavg
 from bherd.step_measure import measured_step, planned_step
 from tests.command_line import run
@@ -27,17 +28,17 @@ def planned(method: Method, sizes: list[int], epochs: float = 1.0) -> Step:
     [
         # 10 and 30 samples in batches of 10: tau = 1 and 3, p = 1/4 and 3/4; alpha = 0.5 keeps 1 and 2.
         # FedAvg goes 1/4 x 1 + 3/4 x 3 = 2.5, the kept sums 1/4 x 1 + 3/4 x 2 = 1.75.
-        (methods.fedavg(), 1.0, 1.0),
-        (methods.fedavg(server_lr=2.0), 1.0, 2.0),
-        (methods.scaffold(), 1.0, 1.0),
-        (methods.fednova(), 1.0, 1.0),
-        (methods.bherd_fedavg(0.5), 0.75, 2 * 1.75 / 2.5),
-        (methods.bherd_fedavg(0.5, "amplified"), 0.75, 2.0),
-        (methods.bherd_fedavg(0.5, "matched"), 0.75, 1.0),
-        (methods.random_scaffold(0.5), 0.75, 1.4),
-        (methods.bherd_fednova(0.5), 0.75, 1.0),
-        (methods.bherd_fednova(0.5, "amplified"), 0.75, 2.0),
-        (methods.bherd_fedavg(0.5, server_lr=0.5), 0.75, 0.7),
+        (methods.named("fedavg"), 1.0, 1.0),
+        (methods.named("fedavg", server_lr=2.0), 1.0, 2.0),
+        (methods.named("scaffold"), 1.0, 1.0),
+        (methods.named("fednova"), 1.0, 1.0),
+        (methods.named("bherd-fedavg", alpha=0.5), 0.75, 2 * 1.75 / 2.5),
+        (methods.named("bherd-fedavg", alpha=0.5, step="amplified"), 0.75, 2.0),
+        (methods.named("bherd-fedavg", alpha=0.5, step="matched"), 0.75, 1.0),
+        (methods.named("random-scaffold", alpha=0.5), 0.75, 1.4),
+        (methods.named("bherd-fednova", alpha=0.5), 0.75, 1.0),
+        (methods.named("bherd-fednova", alpha=0.5, step="amplified"), 0.75, 2.0),
+        (methods.named("bherd-fedavg", alpha=0.5, server_lr=0.5), 0.75, 0.7),
     ],
 )
 def test_the_planned_step_by_hand(method: Method, share: float, length: float) -> None:
@@ -48,12 +49,12 @@ def test_the_planned_step_by_hand(method: Method, share: float, length: float) -
 
 def test_the_factor_e_makes_the_step_longer_than_fedavg_s_with_as_many_epochs() -> None:
     """Twenty samples, E = 2: four steps, two kept, and E / alpha = 4."""
-    assert planned(methods.bherd_fedavg(0.5), [20], epochs=2.0).length == 2.0
-    assert planned(methods.bherd_fedavg(0.5, "matched"), [20], epochs=2.0).length == 1.0
+    assert planned(methods.named("bherd-fedavg", alpha=0.5), [20], epochs=2.0).length == 2.0
+    assert planned(methods.named("bherd-fedavg", alpha=0.5, step="matched"), [20], epochs=2.0).length == 1.0
 
 
 def test_what_grab_keeps_is_not_known_before() -> None:
-    assert planned_step(methods.grab_fedavg(), [10, 30], batch_size=10, epochs=1.0) is None
+    assert planned_step(methods.named("grab-fedavg"), [10, 30], batch_size=10, epochs=1.0) is None
 
 
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if name.startswith("none-")])
@@ -65,7 +66,7 @@ def test_the_length_is_that_of_the_real_step_where_gradients_are_equal(name: str
     task = task._replace(model=loss, x_train=torch.ones_like(task.x_train))
     method = CATALOGUE[name]
     ran = federate(task, method, engine="reference", rounds=1, epochs=epochs)
-    fedavg = federate(task, methods.fedavg(), engine="reference", rounds=1, epochs=epochs)
+    fedavg = federate(task, methods.named("fedavg"), engine="reference", rounds=1, epochs=epochs)
     reports = [outcome.report for outcome in ran.records[0].outcomes]
     measured = measured_step(
         method,
@@ -86,12 +87,14 @@ def test_the_length_is_that_of_the_real_step_where_gradients_are_equal(name: str
 def test_a_measured_step_counts_clients_as_often_as_they_took_part() -> None:
     """Client 0 (one step, p = 1/4) three times, client 1 (four steps, two kept, p = 3/4) once."""
     rows = (np.array([0, 0, 1, 0]), np.array([1, 1, 4, 1]), np.array([1, 1, 2, 1]))
-    step = measured_step(methods.bherd_fedavg(0.5), [10, 30], 1.0, *rows)
+    step = measured_step(methods.named("bherd-fedavg", alpha=0.5), [10, 30], 1.0, *rows)
     assert step is not None
     assert step.kept_share == 5 / 7
     assert step.length == pytest.approx(2 * (3 * 10 * 1 + 30 * 2) / (3 * 10 * 1 + 30 * 4))
     nothing = np.zeros(0, np.int64)
-    assert measured_step(methods.bherd_fedavg(0.5), [10], 1.0, nothing, nothing, nothing) is None
+    assert (
+        measured_step(methods.named("bherd-fedavg", alpha=0.5), [10], 1.0, nothing, nothing, nothing) is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,17 +108,17 @@ def test_a_measured_step_counts_clients_as_often_as_they_took_part() -> None:
     ],
 )
 def test_a_share_that_is_off_by_more_than_a_tenth_is_told(steps: int, told: str | None) -> None:
-    assert planned(methods.bherd_fedavg(0.5), [10 * steps] * 4).note == told
+    assert planned(methods.named("bherd-fedavg", alpha=0.5), [10 * steps] * 4).note == told
 
 
 def test_the_matched_step_is_told_to_be_fedavg_s() -> None:
-    note = planned(methods.bherd_fedavg(0.5, "matched"), [10]).note
+    note = planned(methods.named("bherd-fedavg", alpha=0.5, step="matched"), [10]).note
     assert note is not None
     assert note.endswith("the step is as long as FedAvg's")
 
 
 def test_plain_methods_have_nothing_to_tell() -> None:
-    assert planned(methods.fedavg(), [10]).note is None
+    assert planned(methods.named("fedavg"), [10]).note is None
 
 
 @pytest.mark.parametrize(
@@ -157,7 +160,7 @@ def test_a_run_that_keeps_its_share_says_nothing(capsys: pytest.CaptureFixture[s
 
 def test_with_one_step_the_equation_is_fedavg_at_twice_the_step() -> None:
     """What the note warns of, to the bit; and the matched step is FedAvg."""
-    base = bherd.Config().replace(clients=100, partition="case1", rounds=2, lr=1e-3, reshuffle=False)
+    base = bherd.Config().replace(clients=100, partition="case1", rounds=2, lr=1e-3, order=FixedOrder())
     with pytest.warns(UserWarning, match="these clients keep 100% of their steps"):
         herded = bherd.simulate(base.replace(name="bherd-fedavg"))
     longer = bherd.simulate(base.replace(name="fedavg", server_lr=2.0))

@@ -13,6 +13,7 @@ import torch
 from bherd import methods
 from bherd.engines import linear_compiled
 from bherd.loop.client import sum_kept
+from bherd.parts.records import Kept
 from bherd.report.herd import distances
 from bherd.runs import directory as names
 from bherd.runs.read import read_run
@@ -34,21 +35,21 @@ def by_definition(trace: torch.Tensor, kept: int) -> float:
 def test_it_is_the_root_mean_square_over_every_choice(kept: int, dtype: torch.dtype) -> None:
     generator = torch.Generator().manual_seed(kept)
     trace = (torch.randn(7, 5000, generator=generator, dtype=torch.float64) + 0.7).to(dtype)
-    found = sum_kept(trace, np.arange(kept)).random_distance
+    found = sum_kept(trace, Kept(np.arange(kept))).random_distance
     assert found == pytest.approx(by_definition(trace.double(), kept), rel=1e-4, abs=1e-12)
 
 
 @pytest.mark.parametrize("value", [0.0, 3.7, 1e8])
 def test_equal_gradients_leave_nothing_to_chance(value: float) -> None:
     trace = torch.full((6, 50), value, dtype=torch.float64)
-    assert sum_kept(trace, np.array([4, 1])).random_distance <= 1e-6 * value
+    assert sum_kept(trace, Kept(np.array([4, 1]))).random_distance <= 1e-6 * value
 
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("model", ["svm", "logistic", "mlp"])
 def test_engines_record_the_same(model: str, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear_compiled, "COMPILED_FROM", 0 if compiled else 10**9)
-    task, method = tiny_task(model), methods.by_name("random-fedavg", 0.4, "equation")
+    task, method = tiny_task(model), methods.named("random-fedavg", alpha=0.4)
     one = federate(task, method, engine="reference")
     other = federate(task, method, engine="simulate")
     for first, second in zip(one.records, other.records, strict=True):
@@ -60,7 +61,7 @@ def test_engines_record_the_same(model: str, compiled: bool, monkeypatch: pytest
 def test_random_selection_lies_at_chance_and_herding_below() -> None:
     relative = {}
     for name in ("random-fedavg", "bherd-fedavg", "fedavg"):
-        run = federate(tiny_task("logistic"), methods.by_name(name), rounds=60, batch=3)
+        run = federate(tiny_task("logistic"), methods.named(name), rounds=60, batch=3)
         outcomes = [outcome for record in run.records for outcome in record.outcomes]
         kept = [(o.distance / o.random_distance) ** 2 for o in outcomes if o.random_distance > 0]
         relative[name] = float(np.sqrt(np.mean(kept))) if kept else math.nan

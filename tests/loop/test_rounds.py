@@ -8,20 +8,32 @@ import pytest
 import torch
 
 from bherd import Config, methods, simulate
-from bherd.corrections import control_variates, no_correction
+from bherd.corrections.control_variates import ControlVariates
+from bherd.corrections.none import NoCorrection
 from bherd.engines import SimulateEngine
-from bherd.loop.rounds import participants, run_rounds
-from bherd.loop.state import Local, Schedule, start_state
-from bherd.method import Method, Selector
-from bherd.servers import average
-from tests.tiny import federate, selectors, tiny_dataset, tiny_task
+from bherd.loop.rounds import run_rounds
+from bherd.loop.server import choose_clients, cohort_size
+from bherd.loop.state import Local, RunPlan, State, start_state
+from bherd.method import Method
+from bherd.orders.fixed import FixedOrder
+from bherd.selectors.base import Selector
+from bherd.servers.sgd import ServerSgd
+from tests.tiny import assert_same_state, federate, selectors, tiny_dataset, tiny_task
 
 every_engine = pytest.mark.parametrize("engine", ["reference", "simulate"])
-every_selector = pytest.mark.parametrize("selector", selectors(), ids=lambda s: str(s.name))
+every_selector = pytest.mark.parametrize("selector", selectors(), ids=str)
+
+
+def participants(clients: int, cohort: int | float, seed: int, round: int) -> list[int]:
+    """Whom a round asks, by default uniformly at random."""
+    state = State(round - 1, torch.zeros(1), None, {}, {})
+    asked, after = choose_clients(Method(), RunPlan(9, cohort, 1.0, 0.1, seed), clients, state)
+    assert after is state
+    return asked
 
 
 @pytest.mark.parametrize(
-    ("clients", "participation", "count"),
+    ("clients", "cohort", "count"),
     [
         (10, 1.0, 10),
         (10, 0.1, 1),
@@ -34,18 +46,18 @@ every_selector = pytest.mark.parametrize("selector", selectors(), ids=lambda s: 
         (1, 0.5, 1),
     ],
 )
-def test_how_many_take_part(clients: int, participation: int | float, count: int) -> None:
-    chosen = participants(clients, participation, seed=0, round=1)
-    assert len(chosen) == len(set(chosen.tolist())) == count
-    assert chosen.tolist() == sorted(chosen.tolist())
-    assert set(chosen.tolist()) <= set(range(clients))
+def test_how_many_take_part(clients: int, cohort: int | float, count: int) -> None:
+    chosen = participants(clients, cohort, seed=0, round=1)
+    assert len(chosen) == len(set(chosen)) == count == cohort_size(cohort, clients)
+    assert chosen == sorted(chosen)
+    assert set(chosen) <= set(range(clients))
 
 
 def test_participants_are_drawn_from_the_seed_round_by_round() -> None:
-    draws = [tuple(participants(20, 5, 0, number).tolist()) for number in range(1, 9)]
-    assert draws == [tuple(participants(20, 5, 0, number).tolist()) for number in range(1, 9)]
+    draws = [tuple(participants(20, 5, 0, number)) for number in range(1, 9)]
+    assert draws == [tuple(participants(20, 5, 0, number)) for number in range(1, 9)]
     assert len(set(draws)) == 8
-    assert tuple(participants(20, 5, 1, 1).tolist()) != draws[0]
+    assert tuple(participants(20, 5, 1, 1)) != draws[0]
 
 
 def test_every_client_has_its_turn() -> None:
@@ -60,16 +72,16 @@ def test_every_client_has_its_turn() -> None:
 def test_shares_are_those_of_the_participants(engine: str) -> None:
     """One client a round: its share is 1, so FedAvg moves to where that client's own SGD ends."""
     task = tiny_task("svm")
-    run = federate(task, methods.fedavg(), engine=engine, rounds=1, participation=1)
+    run = federate(task, methods.named("fedavg"), engine=engine, rounds=1, cohort=1)
     (outcome,) = run.records[0].outcomes
-    torch.testing.assert_close(run.params, -0.05 * outcome.report.kept_sum)
+    torch.testing.assert_close(run.params, -0.05 * outcome.report.update)
 
 
 def test_evaluation_when_due_and_after_the_last_round() -> None:
-    task, method = tiny_task("svm"), methods.fedavg()
-    schedule = Schedule(5, 1.0, 1.0, 0.05, 0, eval_every=2, eval_train=False)
-    engine = SimulateEngine(task, method, Local(10, 1.0, 0.05, False, 0))
-    records = [record for _, record in run_rounds(engine, task, method, schedule, start_state(task, method))]
+    task, method = tiny_task("svm"), methods.named("fedavg")
+    plan = RunPlan(5, 1.0, 1.0, 0.05, 0, eval_every=2, eval_train=False)
+    engine = SimulateEngine(task, method, Local(10, 1.0, 0.05, 0))
+    records = [record for _, record in run_rounds(engine, task, method, plan, start_state(task, method))]
     engine.close()
     assert [record.round for record in records] == [1, 2, 3, 4, 5]
     assert [record.evaluation is not None for record in records] == [False, True, False, True, True]
@@ -80,14 +92,13 @@ def test_evaluation_when_due_and_after_the_last_round() -> None:
 
 
 def test_rounds_can_be_taken_up_from_any_state() -> None:
-    task, method = tiny_task("svm"), methods.bherd_scaffold(0.5)
-    schedule = Schedule(6, 2, 1.0, 0.05, 0)
-    engine = SimulateEngine(task, method, Local(10, 1.0, 0.05, True, 0))
-    states = [s for s, _ in run_rounds(engine, task, method, schedule, start_state(task, method))]
+    task, method = tiny_task("svm"), methods.named("bherd-scaffold", alpha=0.5)
+    plan = RunPlan(6, 2, 1.0, 0.05, 0)
+    engine = SimulateEngine(task, method, Local(10, 1.0, 0.05, 0))
+    states = [s for s, _ in run_rounds(engine, task, method, plan, start_state(task, method))]
     for state in states[:-1]:
-        *_, (end, _) = run_rounds(engine, task, method, schedule, state)
-        assert torch.equal(end.params, states[-1].params)
-        assert torch.equal(end.shared, states[-1].shared)
+        *_, (end, _) = run_rounds(engine, task, method, plan, state)
+        assert_same_state(end, states[-1])
     engine.close()
 
 
@@ -101,8 +112,7 @@ def test_rounds_can_be_taken_up_from_any_state() -> None:
 def test_a_run_that_diverges_stops_and_says_so(
     engine: str, selector: Selector, stateful: bool, model: str
 ) -> None:
-    correction = control_variates() if stateful else no_correction()
-    method = Method(correction, selector, average())
+    method = Method(selector, ControlVariates() if stateful else NoCorrection(), order=FixedOrder())
     task = tiny_task(model, dtype=torch.float32)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -117,7 +127,7 @@ def test_a_run_that_diverges_stops_and_says_so(
 @every_selector
 def test_a_large_learning_rate_diverges_after_a_while(engine: str, selector: Selector) -> None:
     """lr = 1e6, the state before the last round is the one that a shorter run ends with."""
-    method = Method(no_correction(), selector, average())
+    method = Method(selector, order=FixedOrder())
     task = tiny_task("svm", [12, 12, 12], dtype=torch.float32)
     run = federate(task, method, engine=engine, rounds=100, lr=1e6)
     assert run.records[-1].diverged
@@ -131,7 +141,7 @@ def test_a_large_learning_rate_diverges_after_a_while(engine: str, selector: Sel
 @every_engine
 def test_an_infinite_loss_of_finite_parameters_is_divergence(engine: str) -> None:
     """The server's step leads to about 1e25: finite in single precision, its square is not."""
-    method = Method(no_correction(), selectors()[0], average(server_lr=1e28))
+    method = Method(server=ServerSgd(1e28))
     run = federate(tiny_task("svm", dtype=torch.float32), method, engine=engine, rounds=5)
     assert len(run.records) == 1
     record = run.records[0]
@@ -144,7 +154,7 @@ def test_an_infinite_loss_of_finite_parameters_is_divergence(engine: str) -> Non
 
 @every_engine
 def test_parameters_that_overflow_at_the_server_are_divergence(engine: str) -> None:
-    method = Method(no_correction(), selectors()[0], average(server_lr=1e300))
+    method = Method(server=ServerSgd(1e300))
     run = federate(tiny_task("svm", dtype=torch.float32), method, engine=engine, rounds=5)
     assert [(r.diverged, r.evaluation) for r in run.records] == [(True, None)]
     assert not run.params.any()
@@ -156,7 +166,7 @@ def test_data_that_overflow_are_divergence(engine: str, model: str) -> None:
     data = tiny_dataset()
     huge = data._replace(x_train=data.x_train * np.float32(1e30))
     task = tiny_task(model, dataset=huge, dtype=torch.float32)
-    run = federate(task, methods.bherd_fedavg(0.5), engine=engine, rounds=5)
+    run = federate(task, methods.named("bherd-fedavg", alpha=0.5), engine=engine, rounds=5)
     assert run.records[-1].diverged
     assert torch.isfinite(run.params).all()
 

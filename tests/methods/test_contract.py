@@ -11,24 +11,35 @@ import torch
 from torch import Tensor
 
 from bherd import methods
+from bherd.aggregations.average import Average
+from bherd.aggregations.nova import Nova
 from bherd.algorithms.share import kept_count
-from bherd.corrections import control_variates, no_correction
+from bherd.corrections.base import Correction
+from bherd.corrections.control_variates import ControlVariates
+from bherd.corrections.none import NoCorrection
 from bherd.engines import ReferenceEngine
 from bherd.loop.client import Outcome
 from bherd.loop.rounds import run_rounds
 from bherd.loop.server import aggregate
-from bherd.loop.state import Local, Schedule, State, start_state
-from bherd.method import STEP_LENGTHS, Correction, Method, Report, Selector, Server, StepLength
-from bherd.names import METHOD_NAMES
-from bherd.selectors import everything, grab, herding, random_share
-from bherd.servers import average, nova
+from bherd.loop.state import Local, RunPlan, State, start_state
+from bherd.method import (
+    Method,
+    Server,  # XXX
+)
+from bherd.parts.presets import PRESETS
+from bherd.parts.records import STEP_LENGTHS, Report, StepLength
+from bherd.selectors.base import Selector
+from bherd.selectors.everything import Everything
+from bherd.selectors.grab import Grab
+from bherd.selectors.herding import Herding
+from bherd.selectors.random import RandomShare
 from bherd.streams import stream
 from bherd.tasks.task import Task
 from tests.oracle import Federation, Labels, logistic_loss_and_gradient, svm_loss_and_gradient
 from tests.tiny import CATALOGUE, CLASSES, SIZES, federate, named, tiny_dataset, tiny_task
 
 every_combination = pytest.mark.parametrize("name", CATALOGUE)
-every_method = pytest.mark.parametrize("name", METHOD_NAMES)
+every_method = pytest.mark.parametrize("name", PRESETS)
 every_step = pytest.mark.parametrize("step", STEP_LENGTHS)
 
 
@@ -61,23 +72,23 @@ def test_zero_gradients_leave_everything_fixed(name: str, engine: str) -> None:
     assert not any(own.any() for own in run.state.own.values())
 
 
-@pytest.mark.parametrize("correction", [no_correction(), control_variates()], ids=["none", "scaffold"])
-@pytest.mark.parametrize("rule", [average, nova], ids=["average", "nova"])
+@pytest.mark.parametrize("correction", [NoCorrection(), ControlVariates()], ids=["none", "scaffold"])
+@pytest.mark.parametrize("rule", [Average, Nova], ids=["average", "nova"])
 @every_step
 @pytest.mark.parametrize("engine", ["reference", "simulate"])
 def test_herding_of_all_gradients_is_everything(
     correction: Correction, rule: Callable[[StepLength], Server], step: StepLength, engine: str
 ) -> None:
     task = tiny_task("logistic")
-    herded = federate(task, Method(correction, herding(1.0), rule(step)), engine=engine)
-    plain = federate(task, Method(correction, everything(), rule(step)), engine=engine)
+    herded = federate(task, Method(correction, Herding(1.0), rule(step)), engine=engine)
+    plain = federate(task, Method(correction, Everything(), rule(step)), engine=engine)
     torch.testing.assert_close(herded.params, plain.params, rtol=1e-12, atol=1e-14)
     assert [sorted(kept) for kept in herded.kept] == plain.kept
 
 
-@pytest.mark.parametrize("correction", [no_correction(), control_variates()], ids=["none", "scaffold"])
+@pytest.mark.parametrize("correction", [NoCorrection(), ControlVariates()], ids=["none", "scaffold"])
 @pytest.mark.parametrize(
-    "selector", [everything(), herding(0.5), random_share(0.25)], ids=["everything", "herding", "random"]
+    "selector", [Everything(), Herding(0.5), RandomShare(0.25)], ids=["everything", "herding", "random"]
 )
 @every_step
 @pytest.mark.parametrize("epochs", [1.0, 2.0])
@@ -87,7 +98,7 @@ def test_nova_is_average_where_all_take_equal_steps(
     """Forty samples each, four steps an epoch: alpha tau is a whole number, so the nominal is the real."""
     task = tiny_task("svm", [40, 40, 40])
     runs = [
-        federate(task, Method(correction, selector, rule(step)), epochs=epochs) for rule in (average, nova)
+        federate(task, Method(correction, selector, rule(step)), epochs=epochs) for rule in (Average, Nova)
     ]
     assert len({outcome.report.steps for outcome in runs[0].records[0].outcomes}) == 1
     torch.testing.assert_close(runs[0].params, runs[1].params, rtol=1e-11, atol=1e-14)
@@ -95,7 +106,7 @@ def test_nova_is_average_where_all_take_equal_steps(
 
 def test_nova_is_not_average_where_steps_differ() -> None:
     task = tiny_task("svm")
-    first, second = (federate(task, Method(no_correction(), everything(), r())) for r in (average, nova))
+    first, second = (federate(task, Method(NoCorrection(), Everything(), r())) for r in (Average, Nova))
     assert not torch.allclose(first.params, second.params, rtol=1e-3, atol=0)
 
 
@@ -104,9 +115,9 @@ def test_grab_under_nova_is_average_where_kept_counts_are_equal_too() -> None:
     for step in STEP_LENGTHS:
         one, other = (
             aggregate(
-                Method(no_correction(), grab(), rule(step)), torch.zeros(3), reports, local_lr=0.1, epochs=2.0
+                Method(NoCorrection(), Grab(), rule(step)), torch.zeros(3), reports, local_lr=0.1, epochs=2.0
             )
-            for rule in (average, nova)
+            for rule in (Average, Nova)
         )
         torch.testing.assert_close(one, other)
 
@@ -134,12 +145,10 @@ class Backwards(ReferenceEngine):
 def test_the_order_of_arrival_does_not_matter(name: str) -> None:
     """Bit by bit, after several rounds, with the state of the correction."""
     task, method = tiny_task("svm"), CATALOGUE[name]
-    local, schedule = Local(10, 1.0, 0.05, False, 0), Schedule(3, 1.0, 1.0, 0.05, 0)
+    local, schedule = Local(10, 1.0, 0.05, 0), RunPlan(3, 1.0, 1.0, 0.05, 0)
     ends = []
     for kind in (ReferenceEngine, Backwards):
-        *_, (state, _) = run_rounds(
-            kind(task, method, local), task, method, schedule, start_state(task, method)
-        )
+        *_, (state, _) = run_rounds(kind(task, method, local), task, method, plan, start_state(task, method))
         ends.append(state)
     assert torch.equal(ends[0].params, ends[1].params)
     assert torch.equal(ends[0].shared, ends[1].shared)
@@ -158,9 +167,9 @@ def test_server_lr_multiplies_the_step(name: str) -> None:
 def test_amplified_is_longer_by_one_over_alpha(name: str) -> None:
     """With the nominal alpha, or GraB's measured one, equal to every client's kept / steps."""
     method, params = CATALOGUE[name], torch.zeros(3, dtype=torch.float64)
-    share = 1.0 if method.selector.keeps_everything else 0.5
+    share = 1.0 if method.selector.keeps_all else 0.5
     reports = [Report(i, 1.0 + i, 4, int(4 * share), torch.ones(3, dtype=torch.float64)) for i in range(3)]
-    rule = {"average": average, "nova": nova}[method.server.name]
+    rule = {"average": Average, "nova": nova}[method.server.name]
     steps = [
         aggregate(replace(method, server=rule(step)), params, reports, local_lr=0.1, epochs=1.0)
         for step in STEP_LENGTHS
@@ -189,8 +198,8 @@ def test_the_matched_step_has_fedavg_s_length_whatever_was_kept(name: str, epoch
 def test_the_matched_step_of_everything_is_the_plain_method_to_the_last_bit(name: str) -> None:
     method = CATALOGUE[name]
     whole = [report._replace(kept=report.steps) for report in fake_reports()]
-    rule = {"average": average, "nova": nova}[method.server.name]
-    plain = Method(method.correction, everything(), rule())
+    rule = {"average": Average, "nova": nova}[method.server.name]
+    plain = Method(method.correction, Everything(), rule())
     ends = [
         aggregate(one, torch.ones(11, dtype=torch.float64), whole, local_lr=0.1, epochs=2.0)
         for one in (method, plain)
@@ -204,7 +213,7 @@ def test_with_one_step_a_client_the_matched_method_is_the_plain_one(prefix: str,
     """Ten samples, batches of ten: nothing can be left out, and nothing is made up for."""
     task = tiny_task("svm", [10, 10, 7])
     selecting = federate(task, named(prefix + base, 0.5, "matched"))
-    assert torch.equal(selecting.params, federate(task, methods.by_name(base)).params)
+    assert torch.equal(selecting.params, federate(task, methods.named(base)).params)
 
 
 # --- against the oracle ----------------------------------------------------------------------
@@ -260,7 +269,7 @@ def test_every_method_is_the_plain_numpy_one(name: str, step: StepLength, engine
         task = tiny_task(model)
         method = named(name, 0.4, step)
         run = federate(
-            task, method, engine=engine, epochs=epochs, reshuffle=reshuffle, participation=share, rounds=3
+            task, method, engine=engine, epochs=epochs, reshuffle=reshuffle, cohort=share, rounds=3
         )
         oracle = oracle_of(name, task, model, step, epochs, reshuffle)
         for record in run.records:
@@ -275,7 +284,7 @@ def test_the_losses_are_the_plain_numpy_ones(model: str) -> None:
     data = tiny_dataset()
     rule = svm_loss_and_gradient if model == "svm" else logistic_loss_and_gradient
     for engine in ("reference", "simulate"):
-        run = federate(task, methods.fedavg(), engine=engine, rounds=1)
+        run = federate(task, methods.named("fedavg"), engine=engine, rounds=1)
         w = run.params.numpy()
         train, test, accuracy = run.losses[0]
         x, x_test = (v.reshape(len(v), -1).astype(np.float64) for v in (data.x_train, data.x_test))

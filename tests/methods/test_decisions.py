@@ -8,13 +8,13 @@ import torch
 
 import bherd
 from bherd import methods
+from bherd.algorithms.share import kept_count
 from bherd.config import Config
 from bherd.engines import ReferenceEngine
 from bherd.errors import InputError
 from bherd.loop.state import Local, start_state
 from bherd.loop.visits import batches, plan_steps
-from bherd.names import METHOD_NAMES
-from bherd.selectors import kept_count
+from bherd.parts.presets import PRESETS
 from bherd.session import prepare
 from bherd.streams import stream
 from bherd.tasks.datasets import Dataset
@@ -91,7 +91,7 @@ class TestDecision2KeptCount:
         with pytest.raises(InputError, match="alpha"):
             bherd.herd([[1.0]], alpha)
         with pytest.raises(InputError, match="alpha"):
-            methods.bherd_fedavg(alpha)
+            methods.named("bherd-fedavg", alpha=alpha)
 
     def test_decision_2_ties(self) -> None:
         assert bherd.herd([[1.0], [-1.0]], 0.5).tolist() == [0]
@@ -115,11 +115,11 @@ class TestDecision3Order:
 
     def test_decision_3_kept_from_round_to_round(self) -> None:
         """The same model in rounds 1 and 2: equal gradients, unless the order is drawn anew."""
-        task, method = tiny_task("svm"), methods.fedavg()
+        task, method = tiny_task("svm"), methods.named("fedavg")
         first = start_state(task, method)
         for reshuffle in (False, True):
-            engine = ReferenceEngine(task, method, Local(10, 1.0, 0.05, reshuffle, 0))
-            sums = [engine.run_clients(first._replace(round=n), [0])[0].report.kept_sum for n in (0, 1)]
+            engine = ReferenceEngine(task, method, Local(10, 1.0, 0.05, 0))
+            sums = [engine.run_clients(first._replace(round=n), [0])[0].report.update for n in (0, 1)]
             assert torch.allclose(sums[0], sums[1], rtol=1e-6, atol=0) is not reshuffle
 
     def test_decision_3_reshuffling_draws_an_order_of_all_samples_each_epoch(self) -> None:
@@ -129,11 +129,11 @@ class TestDecision3Order:
         assert sorted(one) == sorted(two) == list(range(6))
         assert one != two
 
-    @pytest.mark.parametrize("name", METHOD_NAMES)
+    @pytest.mark.parametrize("name", PRESETS)
     def test_decision_3_who_reshuffles(self, name: str) -> None:
         plain = name in {"fedavg", "fednova", "scaffold", "centralized"}
         config = Config().replace(name=name, dataset="synthetic", model="svm")
-        assert methods.by_name(name).reshuffle is plain
+        assert methods.named(name).reshuffle is plain
         assert prepare(config).local.reshuffle is plain
         assert prepare(config).config.train.reshuffle is plain
         assert prepare(config.replace(reshuffle=not plain)).local.reshuffle is not plain
@@ -155,17 +155,17 @@ class TestDecision4Svm:
         """At w = 0, b = 0 every slack is 1: loss 1/2, gradient -(1 - 0.5)/2 and -(1 - 1)/2."""
         task = assemble(self.DATA, "svm", [np.arange(2)], seed=0, dtype=torch.float64, device="cpu")
         assert task.y_train.tolist() == [1.0, -1.0]
-        engine = ReferenceEngine(task, methods.fedavg(), Local(2, 1.0, 0.1, False, 0))
-        state = start_state(task, methods.fedavg())
+        engine = ReferenceEngine(task, methods.named("fedavg"), Local(2, 1.0, 0.1, 0))
+        state = start_state(task, methods.named("fedavg"))
         assert state.params.tolist() == [0.0, 0.0]
         outcome = engine.run_clients(state, [0])[0]
         assert outcome.loss == 0.5
-        assert outcome.report.kept_sum.tolist() == [-0.25, 0.0]
+        assert outcome.report.update.tolist() == [-0.25, 0.0]
         # At w = 2, b = 1: f = 3 and 2, slacks 0 and 3: 9/4 + 0.05 x 4, no penalty on b.
         at = torch.tensor([2.0, 1.0], dtype=torch.float64)
         outcome = engine.run_clients(state._replace(params=at), [0])[0]
         assert outcome.loss == pytest.approx(2.45)
-        assert outcome.report.kept_sum.tolist() == pytest.approx([0.95, 1.5])  # 3 x 0.5 / 2 + 0.2; 3 / 2
+        assert outcome.report.update.tolist() == pytest.approx([0.95, 1.5])  # 3 x 0.5 / 2 + 0.2; 3 / 2
         evaluation = engine.evaluate(at, None, train=True)
         assert evaluation == pytest.approx((2.45, 2.45, 0.5))
 

@@ -9,8 +9,9 @@ from bherd.engines import ReferenceEngine
 from bherd.loop.client import Training, client_round
 from bherd.loop.rounds import run_round
 from bherd.loop.server import aggregate
-from bherd.loop.state import Local, Schedule, start_state
-from bherd.method import Method, Report
+from bherd.loop.state import Local, RunPlan, start_state
+from bherd.method import Method
+from bherd.parts.records import Report
 from bherd.streams import stream
 from tests.tiny import tiny_task
 
@@ -26,9 +27,9 @@ HALVES = [Report(0, 10, 4, 2, torch.tensor([6.0])), Report(1, 30, 8, 4, torch.te
 
 def test_decision_7_fednova() -> None:
     """d = 3 and 1, sum p d = 1.5, tau_eff = 1 + 6 = 7: a step of 10.5; everything kept or not."""
-    assert step_of(methods.fednova(), HALVES, epochs=2.0) == 10.5
-    assert step_of(methods.bherd_fednova(0.5), HALVES, epochs=1.0) == 10.5
-    assert step_of(methods.bherd_fednova(0.5, "amplified"), HALVES, epochs=1.0) == 21.0
+    assert step_of(methods.named("fednova"), HALVES, epochs=2.0) == 10.5
+    assert step_of(methods.named("bherd-fednova", alpha=0.5), HALVES, epochs=1.0) == 10.5
+    assert step_of(methods.named("bherd-fednova", alpha=0.5, step="amplified"), HALVES, epochs=1.0) == 21.0
 
 
 class TestDecision8Scaffold:
@@ -37,7 +38,7 @@ class TestDecision8Scaffold:
     def test_decision_8_two_rounds_of_two_clients(self) -> None:
         """Gradients of client 0 are 2 and 4, of client 1 they are -2 and 0, wherever the model is."""
         raw = {0: torch.tensor([[2.0], [4.0]]), 1: torch.tensor([[-2.0], [0.0]])}
-        method = methods.scaffold()
+        method = methods.named("scaffold")
         own, shared = {0: torch.zeros(1), 1: torch.zeros(1)}, torch.zeros(1)
         history = []
         for _ in range(2):
@@ -67,7 +68,7 @@ class TestDecision8Scaffold:
             extras = [o.report.extra for o in outcomes if o.report.extra is not None]
             shared = method.correction.combine(shared, extras, 2)
             history.append(
-                ([o.report.kept_sum.item() for o in outcomes], [own[i].item() for i in (0, 1)], shared.item())
+                ([o.report.update.item() for o in outcomes], [own[i].item() for i in (0, 1)], shared.item())
             )
         # Round 1: sums 6 and -2, c_i = 3 and -1, c = 1. Round 2: gradients 2 - 3 + 1 = 0 and 2, and
         # -2 + 1 + 1 = 0 and 2; c_i = 3 - 1 + 1 = 3 and -1 - 1 + 1 = -1; c = 1.
@@ -75,13 +76,13 @@ class TestDecision8Scaffold:
 
     def test_decision_8_starts_at_zero(self) -> None:
         task = tiny_task("svm")
-        state = start_state(task, methods.scaffold())
+        state = start_state(task, methods.named("scaffold"))
         assert state.own == {}
         assert not state.shared.any()
-        engine = ReferenceEngine(task, methods.scaffold(), Local(10, 1.0, 0.05, False, 0))
-        plain = ReferenceEngine(task, methods.fedavg(), Local(10, 1.0, 0.05, False, 0))
-        first = engine.run_clients(state, [0])[0].report.kept_sum
-        assert torch.equal(first, plain.run_clients(state, [0])[0].report.kept_sum)
+        engine = ReferenceEngine(task, methods.named("scaffold"), Local(10, 1.0, 0.05, 0))
+        plain = ReferenceEngine(task, methods.named("fedavg"), Local(10, 1.0, 0.05, 0))
+        first = engine.run_clients(state, [0])[0].report.update
+        assert torch.equal(first, plain.run_clients(state, [0])[0].report.update)
 
 
 class TestDecision9FactorEOverAlpha:
@@ -91,29 +92,29 @@ class TestDecision9FactorEOverAlpha:
         ("method", "step"),
         [
             # sum p g = 1/4 x 6 + 3/4 x 4 = 4.5
-            (methods.fedavg(), 4.5),
-            (methods.scaffold(), 4.5),
-            (methods.fedavg(server_lr=2.0), 9.0),
+            (methods.named("fedavg"), 4.5),
+            (methods.named("scaffold"), 4.5),
+            (methods.named("fedavg", server_lr=2.0), 9.0),
             # E = 3, nominal alpha = 0.4 though half is kept: 3 / 0.4 x 4.5
-            (methods.bherd_fedavg(0.4), 33.75),
-            (methods.random_fedavg(0.4), 33.75),
-            (methods.bherd_scaffold(0.4), 33.75),
-            (methods.random_scaffold(0.4), 33.75),
+            (methods.named("bherd-fedavg", alpha=0.4), 33.75),
+            (methods.named("random-fedavg", alpha=0.4), 33.75),
+            (methods.named("bherd-scaffold", alpha=0.4), 33.75),
+            (methods.named("random-scaffold", alpha=0.4), 33.75),
             # amplified: tau / k = 2 for both on top
-            (methods.bherd_fedavg(0.4, "amplified"), 67.5),
-            (methods.random_fedavg(0.4, "amplified"), 67.5),
-            (methods.bherd_fedavg(0.4, "amplified", server_lr=0.5), 33.75),
+            (methods.named("bherd-fedavg", alpha=0.4, step="amplified"), 67.5),
+            (methods.named("random-fedavg", alpha=0.4, step="amplified"), 67.5),
+            (methods.named("bherd-fedavg", alpha=0.4, step="amplified", server_lr=0.5), 33.75),
             # fednova: tau_eff sum p d = 10.5, times E
-            (methods.fednova(), 10.5),
-            (methods.bherd_fednova(0.4), 31.5),
-            (methods.random_fednova(0.4), 31.5),
-            (methods.bherd_fednova(0.4, "amplified"), 78.75),
+            (methods.named("fednova"), 10.5),
+            (methods.named("bherd-fednova", alpha=0.4), 31.5),
+            (methods.named("random-fednova", alpha=0.4), 31.5),
+            (methods.named("bherd-fednova", alpha=0.4, step="amplified"), 78.75),
             # GraB: alpha_t = 1/4 x 1/2 + 3/4 x 1/2 = 1/2, no E
-            (methods.grab_fedavg(), 9.0),
-            (methods.grab_fedavg("amplified"), 18.0),
-            (methods.grab_scaffold(), 9.0),
-            (methods.grab_fednova(), 10.5),
-            (methods.grab_fednova("amplified"), 21.0),
+            (methods.named("grab-fedavg"), 9.0),
+            (methods.named("grab-fedavg", step="amplified"), 18.0),
+            (methods.named("grab-scaffold"), 9.0),
+            (methods.named("grab-fednova"), 10.5),
+            (methods.named("grab-fednova", step="amplified"), 21.0),
         ],
     )
     def test_decision_9_steps(self, method: Method, step: float) -> None:
@@ -122,7 +123,7 @@ class TestDecision9FactorEOverAlpha:
     def test_decision_9_fedavg_at_the_amplified_step_is_its_server_lr(self) -> None:
         """Everything kept: (1/alpha) sum p g, the control of every comparison."""
         full = [r._replace(kept=r.steps) for r in HALVES]
-        assert step_of(methods.fedavg(server_lr=1 / 0.25), full, epochs=1.0) == 18.0
+        assert step_of(methods.named("fedavg", server_lr=1 / 0.25), full, epochs=1.0) == 18.0
 
 
 class TestDecision10GrabKeepsOne:
@@ -134,13 +135,13 @@ class TestDecision10GrabKeepsOne:
 
     def test_decision_10_counts_as_everything(self) -> None:
         task = tiny_task("svm", [10, 10])  # one step a client: no plus for anybody
-        method = methods.grab_fedavg()
-        schedule, local = Schedule(1, 1.0, 1.0, 0.05, 0), Local(10, 1.0, 0.05, False, 0)
+        method = methods.named("grab-fedavg")
+        plan, local = RunPlan(1, 1.0, 1.0, 0.05, 0), Local(10, 1.0, 0.05, 0)
         ends = [
-            run_round(
-                ReferenceEngine(task, method, local), task, method, schedule, start_state(task, method)
-            )[0].params
-            for method in (method, methods.fedavg())
+            run_round(ReferenceEngine(task, method, local), task, method, plan, start_state(task, method))[
+                0
+            ].params
+            for method in (method, methods.named("fedavg"))
         ]
         assert torch.equal(ends[0], ends[1])
 
@@ -155,23 +156,26 @@ class TestDecision11SmallClients:
         [
             # FedAvg would go 1/4 x 1 + 3/4 x 4 = 3.25; client 0 cannot leave anything out, so the
             # equation's 1/alpha doubles what it sends: 2 (1/4 x 1 + 3/4 x 2) = 3.5
-            (methods.bherd_fedavg(0.5), 3.5),
-            (methods.bherd_fedavg(0.5, "matched"), 3.25),
-            (methods.bherd_scaffold(0.5, "matched"), 3.25),
-            (methods.random_fedavg(0.5, "matched"), 3.25),
-            (methods.bherd_fedavg(0.5, "amplified"), 6.5),
-            (methods.bherd_fedavg(0.5, "matched", server_lr=2.0), 6.5),
+            (methods.named("bherd-fedavg", alpha=0.5), 3.5),
+            (methods.named("bherd-fedavg", alpha=0.5, step="matched"), 3.25),
+            (methods.named("bherd-scaffold", alpha=0.5, step="matched"), 3.25),
+            (methods.named("random-fedavg", alpha=0.5, step="matched"), 3.25),
+            (methods.named("bherd-fedavg", alpha=0.5, step="amplified"), 6.5),
+            (methods.named("bherd-fedavg", alpha=0.5, step="matched", server_lr=2.0), 6.5),
             # GraB's alpha_t = 1/4 x 1 + 3/4 x 1/2 = 0.625: 1.75 / 0.625
-            (methods.grab_fedavg(), 2.8),
-            (methods.grab_fedavg("matched"), 3.25),
+            (methods.named("grab-fedavg"), 2.8),
+            (methods.named("grab-fedavg", step="matched"), 3.25),
             # tau_eff = 3.25, means of 1
-            (methods.bherd_fednova(0.5), 3.25),
-            (methods.bherd_fednova(0.5, "matched"), 3.25),
+            (methods.named("bherd-fednova", alpha=0.5), 3.25),
+            (methods.named("bherd-fednova", alpha=0.5, step="matched"), 3.25),
         ],
     )
     def test_decision_11_steps(self, method: Method, step: float) -> None:
         assert step_of(method, list(self.SMALL), epochs=1.0) == pytest.approx(step, rel=1e-6)
 
     def test_decision_11_matched_has_no_factor_e(self) -> None:
-        for method in (methods.bherd_fedavg(0.5, "matched"), methods.bherd_fednova(0.5, "matched")):
+        for method in (
+            methods.named("bherd-fedavg", alpha=0.5, step="matched"),
+            methods.named("bherd-fednova", alpha=0.5, step="matched"),
+        ):
             assert step_of(method, list(self.SMALL), epochs=3.0) == pytest.approx(3.25, rel=1e-6)

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import nnls
 
+import bherd
 import bherd.selectors.base
 from bherd import methods
+from bherd.algorithms.herding import herding_order
 from bherd.algorithms.matching import matching_pursuit
 from bherd.algorithms.share import kept_count
 from bherd.errors import InputError
@@ -116,23 +118,22 @@ def test_a_share_may_be_a_schedule() -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 1.0])
-def test_parts_keep_what_the_methods_of_today_keep(alpha: float) -> None:
+def test_the_selectors_of_the_named_methods(alpha: float) -> None:
+    """And what they keep, by the functions that they stand for."""
     trace = torch.randn((13, 6), generator=torch.Generator().manual_seed(3))
-    today = {
-        "herding": Herding(alpha),
-        "grab": Grab(),
-        "random": RandomShare(alpha),
-        "reversed": ReversedHerding(alpha),
-        "everything": Everything(),
-    }
-    olds = methods.SELECTORS
-    made = [olds[name](alpha) for name in olds]
-    assert {old.name for old in made} == set(today)
-    for old in made:
-        expected = old.select(trace, stream(0, "select", 1, 2)).tolist()
-        assert indices(today[old.name], trace) == expected
-        assert old.share == today[old.name].nominal_share()
-        assert old.scales_with_epochs == today[old.name].scales_with_epochs
+    order, count = herding_order(trace, 13).tolist(), kept_count(alpha, 13)
+    drawn = stream(0, "select", 1, 2).permutation(13)[:count].tolist()
+    for name, part, kept in (
+        ("bherd-scaffold", Herding(alpha), order[:count]),
+        ("random-fednova", RandomShare(alpha), drawn),
+        ("reversed-fedavg", ReversedHerding(alpha), order[::-1][:count]),
+    ):
+        assert methods.named(name, alpha=alpha).selector == part
+        assert indices(part, trace) == kept
+    assert methods.named("grab-fedavg").selector == Grab()
+    assert indices(Grab(), trace) == bherd.grab(trace).tolist()
+    assert methods.named("fedavg").selector == Everything()
+    assert indices(Everything(), trace) == list(range(13))
 
 
 def test_norms_by_hand() -> None:

@@ -47,13 +47,13 @@ FAILED = 78
 def scenarios(folder: Path) -> dict[str, Config]:
     """What is run: the state of SCAFFOLD, GraB, partial participation, buffers and torch's generator."""
     return {
-        "scaffold": small_config(folder, "bherd-scaffold").replace(participation=3),
+        "scaffold": small_config(folder, "bherd-scaffold").replace(cohort=3),
         "grab": small_config(folder, "grab-fedavg").replace(model="logistic", eval_every=2),
         "nova": small_config(folder, "random-fednova").replace(
-            participation=0.5, reshuffle=True, epochs=1.5, checkpoint_every=2
+            cohort=0.5, order="reshuffled", epochs=1.5, checkpoint_every=2
         ),
         "module": small_config(folder, "bherd-fedavg").replace(
-            model="tests.runs.kill_driver:normalized", reshuffle=True, snapshot_every=2
+            model="tests.runs.kill_driver:normalized", order="reshuffled", snapshot_every=2
         ),
     }
 

@@ -65,14 +65,14 @@ def test_the_ledger_holds_the_selection_in_its_order(tmp_path: Path) -> None:
     from bherd.loop.rounds import run_rounds
     from bherd.loop.state import start_state
 
-    config = small_config(tmp_path, "bherd-fedavg").replace(participation=2)
+    config = small_config(tmp_path, "bherd-fedavg").replace(cohort=2)
     run(config, tmp_path / "run")
     ledger = read_run(tmp_path / "run").ledger().to_pandas()
     session = prepare(config)
     seen = 0
     with closing(session.engine()) as engine:
         start = start_state(session.task, session.method)
-        for _, record in run_rounds(engine, session.task, session.method, session.schedule, start):
+        for _, record in run_rounds(engine, session.task, session.method, session.plan, start):
             for outcome in record.outcomes:
                 rows = ledger[(ledger["round"] == record.round) & (ledger["client"] == outcome.report.client)]
                 assert rows.dropna().sort_values("rank")["step"].tolist() == outcome.kept.tolist()

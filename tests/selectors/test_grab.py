@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 import bherd
 from bherd.algorithms.grab import balanced
 from bherd.errors import InputError
-from bherd.selectors import grab
+from bherd.selectors.grab import Grab
 from bherd.streams import stream
 from tests.oracle import exact_grab, fractions_of, naive_grab
 
@@ -94,7 +94,7 @@ def test_numpy_torch_lists_and_the_selector_agree() -> None:
     assert expected.dtype == np.int64
     assert np.array_equal(bherd.grab(torch.from_numpy(values)), expected)
     assert np.array_equal(bherd.grab(values.tolist()), expected)
-    assert np.array_equal(grab().select(torch.from_numpy(values), stream(0, "select")), expected)
+    assert np.array_equal(Grab().select(torch.from_numpy(values), stream(0, "select")).indices, expected)
 
 
 def test_the_input_is_left_as_it_was() -> None:

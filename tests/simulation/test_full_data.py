@@ -6,6 +6,7 @@ import pytest
 
 from bherd import Config, methods, simulate
 from bherd.errors import BherdError
+from bherd.orders.fixed import FixedOrder
 from bherd.simulation import Result
 from bherd.tasks.datasets import Dataset, load_dataset
 from bherd.tasks.datasets.fetch import fetch
@@ -65,7 +66,7 @@ def run_row(row: Row, seed: int, rounds: int = 100) -> Result:
         clients=5,
         batch_size=100,
         lr=1e-4,
-        reshuffle=False,
+        order=FixedOrder(),
         dtype="float64",
         eval_every=20,
         rounds=rounds,
@@ -133,7 +134,7 @@ def test_the_cnn_learns(name: str, lr: float, rounds: int, loss: float, accuracy
     )
     task = build_task(some, "cnn", "case1", 2, seed=0)
     config = Config().replace(rounds=rounds, lr=lr, batch_size=10)
-    result = simulate(config, task=task, method=methods.bherd_fedavg(0.5))
+    result = simulate(config, task=task, method=methods.named("bherd-fedavg", alpha=0.5))
     assert result.diverged_at is None
     assert min(line["train_loss"] for line in result.metrics) < loss
     assert max(line["test_accuracy"] for line in result.metrics) > accuracy

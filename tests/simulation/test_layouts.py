@@ -14,6 +14,7 @@ from bherd.algorithms.herding import herding_order
 from bherd.engines import linear_compiled
 from bherd.loop import snapshots
 from bherd.method import Method
+from bherd.orders.reshuffled import Reshuffled
 from bherd.stores import STORES, make_store
 from bherd.tasks.datasets import Dataset
 from bherd.tasks.flat import ravel, ravel_buffers
@@ -38,7 +39,7 @@ ROWS: dict[str, Turn] = {
     "a block": lambda x: x[:, 5:40],
     "expanded": lambda x: x[:, 7:8].expand(-1, 9),
 }
-METHODS = {"fedavg": methods.fedavg(), "bherd-scaffold": methods.bherd_scaffold(0.5)}
+METHODS = {"fedavg": methods.named("fedavg"), "bherd-scaffold": methods.named("bherd-scaffold", alpha=0.5)}
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 
@@ -99,7 +100,7 @@ def test_images_of_one_channel(turn: str, method: Method, reshuffle: bool) -> No
 @pytest.mark.parametrize("turn", ["transposed", "cropped", "every other pixel", "flipped"])
 def test_images_of_several_channels(turn: str) -> None:
     task = tiny_task("cnn", (70, 99, 80), dataset=tiny_dataset(249, shape=(3, 12, 12)))
-    assert_read_as_shown(turned(task, IMAGES[turn], convolution), methods.bherd_fedavg(0.5))
+    assert_read_as_shown(turned(task, IMAGES[turn], convolution), methods.named("bherd-fedavg", alpha=0.5))
 
 
 @pytest.mark.parametrize("turn", ROWS)
@@ -121,7 +122,7 @@ def test_linear_models(
 @pytest.mark.parametrize("turn", ROWS)
 def test_layers_on_rows(turn: str) -> None:
     task = turned(tiny_task("mlp"), ROWS[turn], lambda x: nn.Sequential(nn.Linear(x.shape[1], CLASSES)))
-    assert_read_as_shown(task, methods.bherd_fedavg(0.5), reshuffle=True)
+    assert_read_as_shown(task, methods.named("bherd-fedavg", alpha=0.5), order=Reshuffled())
 
 
 def test_parameters_and_buffers_that_are_views() -> None:
@@ -139,7 +140,7 @@ def test_parameters_and_buffers_that_are_views() -> None:
     task = tiny_task("cnn", (70, 99, 80), dataset=tiny_dataset(249, shape=(3, 12, 12)))
     task = turned(task, IMAGES["cropped"], module)
     assert not all(p.is_contiguous() for p in task.model.module.parameters())
-    assert_read_as_shown(task, methods.bherd_scaffold(0.5))
+    assert_read_as_shown(task, methods.named("bherd-scaffold", alpha=0.5))
     buffered = nn.Module()
     buffered.register_buffer("table", torch.arange(6.0).reshape(2, 3).T)
     flat = ravel_buffers(buffered)

@@ -11,7 +11,7 @@ from bherd import Config, memory, methods, simulate
 from bherd.engines import SimulateEngine
 from bherd.errors import InputError
 from bherd.loop.rounds import run_rounds
-from bherd.loop.state import Local, Schedule, start_state
+from bherd.loop.state import Local, RunPlan, start_state
 from bherd.runs.memory import peak_bytes, start_peak
 from bherd.session import prepare
 from bherd.sizes import parse_size, show_size
@@ -62,9 +62,9 @@ def test_the_trace_is_what_the_estimate_says() -> None:
     config = SMALL.replace(workers=2, batch_size=4, epochs=2.0)
     steps = 2 * max(task.size(client) for client in range(task.clients)) // 4
     for name, bytes_each in (("memory", 8 * steps * width), ("half", 2 * steps * width + 8 * width)):
-        found = memory.estimate(config, task, methods.bherd_fedavg(), make_store(name, 0))
+        found = memory.estimate(config, task, methods.named("bherd-fedavg"), make_store(name, 0))
         assert found.traces == 2 * bytes_each
-    assert memory.estimate(config, task, methods.fedavg(), make_store("memory", 0)).traces == 0
+    assert memory.estimate(config, task, methods.named("fedavg"), make_store("memory", 0)).traces == 0
 
 
 def test_control_variates_count_for_every_client() -> None:
@@ -72,7 +72,7 @@ def test_control_variates_count_for_every_client() -> None:
     width = task.x_train.shape[1] + 1
     plain, corrected = (
         memory.estimate(SMALL, task, method, make_store("memory", 0))
-        for method in (methods.fedavg(), methods.scaffold())
+        for method in (methods.named("fedavg"), methods.named("scaffold"))
     )
     assert plain.state == 0
     assert corrected.state == 8 * width * (task.clients + 1)
@@ -103,7 +103,7 @@ def test_beyond_every_store_it_stops_and_says_what_to_do() -> None:
 def test_a_store_that_is_named_is_not_exchanged() -> None:
     task = tiny_task("mlp", (200, 200, 200), dataset=tiny_dataset(600, shape=(40, 40)))
     config = SMALL.replace(clients=3, batch_size=1, store="memory")
-    needed = memory.estimate(config, task, methods.bherd_fedavg(), MemoryStore())
+    needed = memory.estimate(config, task, methods.named("bherd-fedavg"), MemoryStore())
     with pytest.raises(InputError, match="--store sketch"):
         prepare(config.replace(memory=str(needed.total - 1)), task=task)
 
@@ -135,7 +135,7 @@ def test_a_run_stays_within_its_estimate(model: str) -> None:
     task = tiny_task(model, (1000, 1000, 1000), dataset=data)
     config = SMALL.replace(clients=3, batch_size=20, rounds=2)
     simulate(config.replace(batch_size=500), task=task)
-    needed = memory.estimate(config, task, methods.bherd_fedavg(), MemoryStore())
+    needed = memory.estimate(config, task, methods.named("bherd-fedavg"), MemoryStore())
     start_peak()
     before = psutil.Process().memory_info().rss
     simulate(config, task=task)
@@ -149,12 +149,12 @@ def test_memory_is_flat_over_a_thousand_rounds(store: str) -> None:
     """Measured after each hundred rounds; from the third hundred on nothing may be added."""
     task = tiny_task("logistic")
     kept = SketchStore(0, width=8) if store == "sketch" else make_store(store, 0)
-    method, rounds = methods.bherd_scaffold(0.5), 1000
-    schedule = Schedule(rounds, 1.0, 1.0, 0.01, 0, eval_every=50)
+    method, rounds = methods.named("bherd-scaffold", alpha=0.5), 1000
+    plan = RunPlan(rounds, 1.0, 1.0, 0.01, 0, eval_every=50)
     process, sizes = psutil.Process(), []
-    local = Local(20, 1.0, 0.01, False, 0)
+    local = Local(20, 1.0, 0.01, 0)
     with closing(SimulateEngine(task, method, local, 1, kept)) as engine:
-        for state, _ in run_rounds(engine, task, method, schedule, start_state(task, method)):
+        for state, _ in run_rounds(engine, task, method, plan, start_state(task, method)):
             if state.round % 100 == 0:
                 sizes.append(process.memory_info().rss)
     assert len(sizes) == 10

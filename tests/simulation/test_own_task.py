@@ -181,9 +181,9 @@ def test_dtypes_are_the_tasks() -> None:
 
 
 def test_clients_and_participation_are_counted_by_the_task() -> None:
-    session = prepare(CONFIG.replace(clients=50, participation=2), task=regression())
+    session = prepare(CONFIG.replace(clients=50, cohort=2), task=regression())
     assert session.config.task.clients == 3
-    result = bherd.simulate(CONFIG.replace(participation=3), task=regression())
+    result = bherd.simulate(CONFIG.replace(cohort=3), task=regression())
     assert [line["clients"] for line in result.metrics] == [3] * 4
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,10 @@ from bherd import methods
 from bherd.algorithms.herding import herding_order
 from bherd.engines import SimulateEngine, linear_compiled
 from bherd.loop.rounds import run_rounds
-from bherd.loop.state import Local, Schedule, start_state
+from bherd.loop.state import Local, RunPlan, start_state
 from bherd.method import Method
+from bherd.orders.reshuffled import Reshuffled
+from bherd.parts.records import Kept
 from bherd.stores import STORES, Store, make_store
 from bherd.stores.base import SummedTwice
 from bherd.stores.disk import DiskStore, sweep
@@ -36,12 +39,13 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def federate(task: Task, method: Method, store: Store, *, workers: int = 1, reshuffle: bool = True) -> Run:
-    local = Local(10, 1.0, 0.05, reshuffle, 0)
-    schedule = Schedule(2, 1.0, 1.0, 0.05, 0)
+def federate(task: Task, method: Method, store: Store, *, workers: int = 1) -> Run:
+    method = replace(method, order=Reshuffled())
+    local = Local(10, 1.0, 0.05, 0)
+    plan = RunPlan(2, 1.0, 1.0, 0.05, 0)
     state, records = start_state(task, method), []
     with closing(SimulateEngine(task, method, local, workers, store)) as engine:
-        for after, record in run_rounds(engine, task, method, schedule, state):
+        for after, record in run_rounds(engine, task, method, plan, state):
             state = after
             records.append(record)
     return Run(state, records)
@@ -70,7 +74,7 @@ def test_disk_and_wide_enough_sketches_are_exact(
     """A sketch of gradients that are no longer than it is turns signs round, and no more."""
     monkeypatch.setattr(linear_compiled, "COMPILED_FROM", 0 if compiled else 10**9)
     task = tiny_task(model)
-    method = methods.bherd_scaffold(0.5)
+    method = methods.named("bherd-scaffold", alpha=0.5)
     store = SketchStore(0, width=10**6) if name == "sketch" else make_store(name, 0)
     exact, other = (federate(task, method, kept) for kept in (make_store("memory", 0), store))
     assert other.kept == exact.kept
@@ -86,7 +90,7 @@ def test_disk_and_wide_enough_sketches_are_exact(
 
 
 @pytest.mark.parametrize("store", STORES)
-@pytest.mark.parametrize("name", [n for n in CATALOGUE if n.endswith("average-equation")])
+@pytest.mark.parametrize("name", [n for n in CATALOGUE if n.endswith(("average-equation", "average-plain"))])
 def test_every_selector_runs_on_every_store_whatever_the_workers(store: str, name: str) -> None:
     task = tiny_task("mlp", dtype=torch.float32)
     one, two = (federate(task, CATALOGUE[name], make_store(store, 0), workers=w) for w in (1, 2))
@@ -127,13 +131,16 @@ def test_a_sketch_is_the_same_whenever_it_is_taken() -> None:
 
 def test_the_second_pass_sums_what_was_kept() -> None:
     values = gradients(steps=5, width=4)
-    rows = SummedTwice(values[0], np.array([3, 1]))
-    for step, value in enumerate(values):
-        rows.row(step).add_(value)
-        rows.done(step)
-    assert torch.allclose(rows.kept_sum, values[1] + values[3])
-    distance = torch.linalg.vector_norm(values[[1, 3]].mean(0) - values.mean(0))
-    assert rows.distance() == pytest.approx(float(distance), rel=1e-5)
+    for weights in (None, np.array([2.0, 0.5])):
+        rows = SummedTwice(values[0], Kept(np.array([3, 1]), weights))
+        for step, value in enumerate(values):
+            rows.row(step).add_(value)
+            rows.done(step)
+        three, one = (1.0, 1.0) if weights is None else (2.0, 0.5)
+        total = three * values[3] + one * values[1]
+        assert torch.allclose(rows.kept_sum, total)
+        distance = torch.linalg.vector_norm(total / (three + one) - values.mean(0))
+        assert rows.distance() == pytest.approx(float(distance), rel=1e-5)
     assert rows.squares == pytest.approx(float(values.square().sum()), rel=1e-5)
     assert rows.spread() == pytest.approx(float((values - values.mean(0)).square().sum()), rel=1e-4)
 

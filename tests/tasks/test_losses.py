@@ -61,7 +61,7 @@ def with_loss(task: Task, loss: Loss, hits: Hits = class_hits) -> Task:
 
 
 def assert_engines_agree(task: Task, *, workers: int = 1) -> None:
-    for method in (methods.fedavg(), methods.bherd_scaffold(0.5)):
+    for method in (methods.named("fedavg"), methods.named("bherd-scaffold", alpha=0.5)):
         fast, slow = (
             federate(task, method, engine=engine, rounds=2, batch=40, epochs=2.0, lr=0.02, workers=workers)
             for engine in ("simulate", "reference")
@@ -109,7 +109,7 @@ def test_losses_by_hand_in_plain_torch(model: str) -> None:
     )
     task = with_loss(task, weighted, task.model.hits)
     task = task._replace(model=task.model._replace(decay=0.0))
-    run = federate(task, methods.fedavg(), rounds=1, batch=64, lr=0.3)
+    run = federate(task, methods.named("fedavg"), rounds=1, batch=64, lr=0.3)
     module = task.model.module
     optimizer = torch.optim.SGD(module.parameters(), lr=0.3)
     weighted(module(task.x_train), task.y_train).backward()  # type: ignore[no-untyped-call]
@@ -188,7 +188,7 @@ def test_targets_out_of_range_are_an_error_and_no_other_memory() -> None:
     assert not has_closed_form(wrong)
     for engine in ("simulate", "reference"):
         with pytest.raises(IndexError, match="out of bounds"):
-            federate(wrong, methods.fedavg(), engine=engine, rounds=1)
+            federate(wrong, methods.named("fedavg"), engine=engine, rounds=1)
 
 
 def test_targets_that_are_probabilities() -> None:
@@ -235,7 +235,7 @@ def test_metrics_are_exact_and_the_same_under_both_engines(metric: str, model: s
     """A metric is given all outputs at once, and keeps its fraction."""
     task = tiny_task(model, SIZES, dataset=tiny_dataset(sum(SIZES), test=AT_ONCE + 217))
     task = with_loss(task, LOSSES[loss], METRICS[metric])
-    runs = [federate(task, methods.fedavg(), engine=engine, rounds=1, batch=40) for engine in ENGINES]
+    runs = [federate(task, methods.named("fedavg"), engine=engine, rounds=1, batch=40) for engine in ENGINES]
     nn.utils.vector_to_parameters(runs[0].params, list(task.model.module.parameters()))
     with torch.no_grad():
         expected = float(METRICS[metric](task.model.module(task.x_test), task.y_test)) / (AT_ONCE + 217)
@@ -346,7 +346,7 @@ def test_the_metric_is_not_computed_on_the_training_samples() -> None:
         return outputs.sum()
 
     task = with_loss(tiny_task("mlp", SIZES), cross_entropy, metric)
-    local, method = Local(10, 1.0, 0.1, False, 0), methods.fedavg()
+    local, method = Local(10, 1.0, 0.1, 0), methods.named("fedavg")
     for kind in (SimulateEngine, ReferenceEngine):
         engine = kind(task, method, local)
         engine.evaluate(start_state(task, method).params, None, train=True)

@@ -90,7 +90,11 @@ def test_building_a_model_leaves_torchs_generator_alone() -> None:
 @every_engine
 def test_a_users_module_is_trained(factory: str, engine: str) -> None:
     run = federate(
-        tiny_task(f"tests.user_models:{factory}"), methods.bherd_fedavg(0.5), engine=engine, rounds=20, lr=0.1
+        tiny_task(f"tests.user_models:{factory}"),
+        methods.named("bherd-fedavg", alpha=0.5),
+        engine=engine,
+        rounds=20,
+        lr=0.1,
     )
     assert run.losses[-1].train_loss < 0.95 * run.losses[0].train_loss
 
@@ -123,7 +127,7 @@ def test_a_users_module_starts_where_the_seed_says() -> None:
 
 def test_a_parameter_without_gradient_stays() -> None:
     for engine in ("reference", "simulate"):
-        run = federate(tiny_task("tests.user_models:Scale"), methods.fedavg(), engine=engine)
+        run = federate(tiny_task("tests.user_models:Scale"), methods.named("fedavg"), engine=engine)
         assert run.params[-3:].tolist() == [1.0, 1.0, 1.0]
 
 
@@ -134,10 +138,10 @@ def test_a_parameter_without_gradient_stays() -> None:
 def test_frozen_parameters_stay_and_are_not_sent(engine: str) -> None:
     task = tiny_task("tests.user_models:frozen")
     body = {n: p.detach().clone() for n, p in task.model.module.named_parameters() if not p.requires_grad}
-    run = federate(task, methods.fedavg(), engine=engine)
+    run = federate(task, methods.named("fedavg"), engine=engine)
     assert len(body) == 2
     assert run.params.numel() == 7 * CLASSES + CLASSES
-    assert run.records[0].outcomes[0].report.kept_sum.shape == run.params.shape
+    assert run.records[0].outcomes[0].report.update.shape == run.params.shape
     assert set(unravel(task.model.module, run.params)) == {"3.weight", "3.bias"}
     for name, parameter in task.model.module.named_parameters():
         if name in body:
@@ -151,7 +155,7 @@ def test_frozen_parameters_stay_and_are_not_sent(engine: str) -> None:
 def test_buffers_are_averaged_by_share_and_counts_are_rounded(engine: str) -> None:
     """BatchNorm counts batches: 2, 4 and 3 for clients of 25, 40 and 33 of 98 samples: 309/98 = 3.15."""
     task = tiny_task("tests.user_models:batch_norm")
-    run = federate(task, methods.fedavg(), engine=engine, rounds=1)
+    run = federate(task, methods.named("fedavg"), engine=engine, rounds=1)
     reports = [outcome.report for outcome in run.records[0].outcomes]
     sent = [report.buffers for report in reports if report.buffers is not None]
     assert [buffers[-1].item() for buffers in sent] == [2.0, 4.0, 3.0]
@@ -170,7 +174,9 @@ def test_buffers_are_averaged_by_share_and_counts_are_rounded(engine: str) -> No
 
 @every_engine
 def test_the_next_round_starts_from_the_averaged_buffers(engine: str) -> None:
-    run = federate(tiny_task("tests.user_models:batch_norm"), methods.fedavg(), engine=engine, rounds=2)
+    run = federate(
+        tiny_task("tests.user_models:batch_norm"), methods.named("fedavg"), engine=engine, rounds=2
+    )
     sent = [o.report.buffers for o in run.records[1].outcomes]
     assert [b[-1].item() for b in sent if b is not None] == [3.0 + 2, 3.0 + 4, 3.0 + 3]
 
@@ -179,7 +185,7 @@ def test_the_next_round_starts_from_the_averaged_buffers(engine: str) -> None:
 def test_evaluation_uses_the_averaged_buffers(engine: str) -> None:
     """Statistics of batches would make the loss of a sample depend on its neighbours."""
     task = tiny_task("tests.user_models:batch_norm")
-    run = federate(task, methods.fedavg(), engine=engine, rounds=1)
+    run = federate(task, methods.named("fedavg"), engine=engine, rounds=1)
     module = build_model("tests.user_models:batch_norm", IMAGE, CLASSES, 0).module.double()
     nn.utils.vector_to_parameters(run.params, list(module.parameters()))
     load_buffers(module, run.state.buffers)
@@ -229,6 +235,6 @@ def test_ravel_and_unravel() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_everything_has_the_dtype_that_was_asked_for(model: str, dtype: torch.dtype) -> None:
     task = tiny_task(model, dtype=dtype, dataset=tiny_dataset())
-    run = federate(task, methods.bherd_scaffold(0.5), rounds=1)
+    run = federate(task, methods.named("bherd-scaffold", alpha=0.5), rounds=1)
     report = run.records[0].outcomes[0].report
-    assert task.x_train.dtype == run.params.dtype == report.kept_sum.dtype == run.state.shared.dtype == dtype
+    assert task.x_train.dtype == run.params.dtype == report.update.dtype == run.state.shared.dtype == dtype
