@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from bherd.errors import InputError
 from bherd.parts.part import Part
+from bherd.parts.schedule import Schedule
 
 
 class _Pair(NamedTuple):
@@ -56,5 +57,11 @@ def refuse_pairs(parts: Mapping[str, Part]) -> None:
     """Raise `InputError` for the first pair that makes no sense."""
     for first, says, second, says_too, why in _PAIRS:
         one, other = parts[first], parts[second]
-        if getattr(one, says, False) and getattr(other, says_too, False):
+        if _says(one, says) and _says(other, says_too):
             raise InputError(f"{first} = {one} with {second} = {other}: {why}. Change one of them.")
+
+
+def _says(part: Part, name: str) -> bool:
+    """Whether a part says so of itself, in any round: a schedule that begins at 0 may end elsewhere."""
+    value = getattr(part, name, False)
+    return bool(value.at(1) or value.last) if isinstance(value, Schedule) else bool(value)

@@ -8,11 +8,11 @@ from torch import nn
 from torch.nn import functional
 
 import bherd
-from bherd import methods
 from bherd.engines import ReferenceEngine
 from bherd.errors import InputError
 from bherd.loop.state import Local, start_state
 from bherd.method import Method
+from bherd.orders.fixed import FixedOrder
 from bherd.selectors.base import Selector
 from bherd.selectors.everything import Everything
 from bherd.selectors.grab import Grab
@@ -48,7 +48,7 @@ def one_step(model: nn.Module, optimizer: torch.optim.Optimizer, value: float) -
 )
 def test_a_loop_of_ones_own_gives_what_a_client_reports(selector: Selector) -> None:
     task = tiny_task("mlp")
-    method = Method(methods.named("fedavg").correction, selector, methods.named("fedavg").server)
+    method = Method(selector, order=FixedOrder())
     engine = ReferenceEngine(task, method, Local(10, 1.0, 0.05, 0))
     expected = engine.run_clients(start_state(task, method), [1])[0]
 

@@ -176,9 +176,8 @@ def test_the_plain_functions_compute_what_is_compiled(model: str) -> None:
     results = []
     for by in (lambda f: f, lambda f: compiled.fast(f, reordered_sums=True)):
         moved, rows = w.copy(), np.zeros((5, len(w)))
-        loss = by(train)(
-            x, y, visits, 10, moved, np.float64(1), np.float64(0.1), np.float64(0.05), w, rows, True
-        )
+        scale, decay, lr, pull = (np.float64(number) for number in (1, 0.1, 0.05, 0.7))
+        loss = by(train)(x, y, visits, 10, moved, scale, decay, lr, w + 0.3, pull, w - 1, rows, True)
         results.append(np.concatenate([moved, rows.ravel(), [loss], by(measure)(x, y, moved, np.float64(1))]))
     assert np.abs(results[0]).max() > 0.1
     assert np.allclose(results[0], results[1], rtol=0, atol=1e-12)

@@ -14,13 +14,16 @@ from bherd.engines import ReferenceEngine
 from bherd.errors import InputError
 from bherd.loop.state import Local, start_state
 from bherd.loop.visits import batches, plan_steps
-from bherd.parts.presets import PRESETS
+from bherd.method import Method
+from bherd.orders.fixed import FixedOrder
+from bherd.orders.reshuffled import Reshuffled
+from bherd.parts.presets import BASES, PRESETS
 from bherd.session import prepare
 from bherd.streams import stream
 from bherd.tasks.datasets import Dataset
 from bherd.tasks.models import build_model, cnn, svm
 from bherd.tasks.task import assemble, build_task
-from tests.tiny import tiny_dataset, tiny_task
+from tests.tiny import ORDERS, tiny_dataset, tiny_task
 
 
 class TestDecision1LocalSteps:
@@ -115,28 +118,32 @@ class TestDecision3Order:
 
     def test_decision_3_kept_from_round_to_round(self) -> None:
         """The same model in rounds 1 and 2: equal gradients, unless the order is drawn anew."""
-        task, method = tiny_task("svm"), methods.named("fedavg")
-        first = start_state(task, method)
-        for reshuffle in (False, True):
+        task = tiny_task("svm")
+        for order in ORDERS:
+            method = Method(order=order)
+            first = start_state(task, method)
             engine = ReferenceEngine(task, method, Local(10, 1.0, 0.05, 0))
             sums = [engine.run_clients(first._replace(round=n), [0])[0].report.update for n in (0, 1)]
-            assert torch.allclose(sums[0], sums[1], rtol=1e-6, atol=0) is not reshuffle
+            same = torch.allclose(sums[0], sums[1], rtol=1e-6, atol=0)
+            assert same is (order == FixedOrder())
 
     def test_decision_3_reshuffling_draws_an_order_of_all_samples_each_epoch(self) -> None:
-        x = torch.arange(6)
-        seen = torch.cat([b for b, _ in batches(plan_steps(6, 2, 2.0), x, x, stream(0, "shuffle", 1, 0))])
+        x, plan = torch.arange(6), plan_steps(6, 2, 2.0)
+        visits, _ = Reshuffled().visit({}, plan, 6, stream(0, "shuffle", 1, 0))
+        seen = torch.cat([b for b, _ in batches(plan, x, x, visits)])
         one, two = seen[:6].tolist(), seen[6:].tolist()
         assert sorted(one) == sorted(two) == list(range(6))
         assert one != two
 
     @pytest.mark.parametrize("name", PRESETS)
     def test_decision_3_who_reshuffles(self, name: str) -> None:
-        plain = name in {"fedavg", "fednova", "scaffold", "centralized"}
+        plain = name in {*BASES, "centralized"}
+        expected, other = ("reshuffled", "fixed") if plain else ("fixed", "reshuffled")
         config = Config().replace(name=name, dataset="synthetic", model="svm")
-        assert methods.named(name).reshuffle is plain
-        assert prepare(config).local.reshuffle is plain
-        assert prepare(config).config.train.reshuffle is plain
-        assert prepare(config.replace(reshuffle=not plain)).local.reshuffle is not plain
+        assert str(methods.named(name).order) == expected
+        assert str(prepare(config).method.order) == expected
+        assert prepare(config).config.method.order == expected
+        assert str(prepare(config.replace(order=other)).method.order) == other
 
 
 class TestDecision4Svm:

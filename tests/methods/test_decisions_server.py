@@ -6,19 +6,20 @@ import torch
 import bherd
 from bherd import methods
 from bherd.engines import ReferenceEngine
-from bherd.loop.client import Training, client_round
+from bherd.loop.client import Training, begin_round, finish_round
 from bherd.loop.rounds import run_round
-from bherd.loop.server import aggregate
-from bherd.loop.state import Local, RunPlan, start_state
+from bherd.loop.server import aggregate, server_round
+from bherd.loop.state import Local, RunPlan, State, start_memory, start_state
 from bherd.method import Method
 from bherd.parts.records import Report
-from bherd.streams import stream
 from tests.tiny import tiny_task
 
 
 def step_of(method: Method, reports: list[Report], epochs: float) -> float:
     """How far one parameter at 0 moves with local_lr = 1, turned round."""
-    return -float(aggregate(method, torch.zeros(1), reports, local_lr=1.0, epochs=epochs))
+    memory = method.server.init(torch.zeros(1))
+    params, _ = aggregate(method, memory, torch.zeros(1), reports, local_lr=1.0, epochs=epochs)
+    return -float(params)
 
 
 # Shares 1/4 and 3/4, steps 4 and 8, kept 2 and 4 with sums 6 and 4.
@@ -38,37 +39,23 @@ class TestDecision8Scaffold:
     def test_decision_8_two_rounds_of_two_clients(self) -> None:
         """Gradients of client 0 are 2 and 4, of client 1 they are -2 and 0, wherever the model is."""
         raw = {0: torch.tensor([[2.0], [4.0]]), 1: torch.tensor([[-2.0], [0.0]])}
-        method = methods.named("scaffold")
-        own, shared = {0: torch.zeros(1), 1: torch.zeros(1)}, torch.zeros(1)
+        method, local, plan = methods.named("scaffold"), Local(1, 1.0, 0.1, 0), RunPlan(2, 1.0, 1.0, 0.1, 0)
+        state = State(0, torch.zeros(1), None, start_memory(method, torch.zeros(1), 2), {})
         history = []
         for _ in range(2):
             outcomes = []
             for client in (0, 1):
-
-                def train(
-                    _params: torch.Tensor, offset: torch.Tensor | None, keep_trace: bool, client: int = client
-                ) -> Training:
-                    del keep_trace
-                    assert offset is not None
-                    return Training(raw[client] + offset, 2, 1.0)
-
-                outcomes.append(
-                    client_round(
-                        method,
-                        train,
-                        client=client,
-                        weight=1.0,
-                        params=torch.zeros(1),
-                        own=own[client],
-                        shared=shared,
-                        stream=stream(0, "select"),
-                    )
-                )
-            own = {outcome.report.client: outcome.own for outcome in outcomes}
-            extras = [o.report.extra for o in outcomes if o.report.extra is not None]
-            shared = method.correction.combine(shared, extras, 2)
+                work = begin_round(method, local, state, client, samples=2)
+                assert work.terms.offset is not None
+                trained = Training(raw[client] + work.terms.offset, 1.0)
+                outcomes.append(finish_round(work, trained, local, state.server))
+            state = server_round(method, plan, 2, state, outcomes)
             history.append(
-                ([o.report.update.item() for o in outcomes], [own[i].item() for i in (0, 1)], shared.item())
+                (
+                    [o.report.update.item() for o in outcomes],
+                    [state.clients[i]["correction"]["c"].item() for i in (0, 1)],
+                    state.server["correction"]["c"].item(),
+                )
             )
         # Round 1: sums 6 and -2, c_i = 3 and -1, c = 1. Round 2: gradients 2 - 3 + 1 = 0 and 2, and
         # -2 + 1 + 1 = 0 and 2; c_i = 3 - 1 + 1 = 3 and -1 - 1 + 1 = -1; c = 1.
@@ -77,12 +64,14 @@ class TestDecision8Scaffold:
     def test_decision_8_starts_at_zero(self) -> None:
         task = tiny_task("svm")
         state = start_state(task, methods.named("scaffold"))
-        assert state.own == {}
-        assert not state.shared.any()
-        engine = ReferenceEngine(task, methods.named("scaffold"), Local(10, 1.0, 0.05, 0))
-        plain = ReferenceEngine(task, methods.named("fedavg"), Local(10, 1.0, 0.05, 0))
-        first = engine.run_clients(state, [0])[0].report.update
-        assert torch.equal(first, plain.run_clients(state, [0])[0].report.update)
+        assert state.clients == {}
+        assert not state.server["correction"]["c"].any()
+        local = Local(10, 1.0, 0.05, 0)
+        first, plain = (
+            ReferenceEngine(task, methods.named(name), local).run_clients(state, [0])[0].report.update
+            for name in ("scaffold", "fedavg")
+        )
+        assert torch.equal(first, plain)
 
 
 class TestDecision9FactorEOverAlpha:

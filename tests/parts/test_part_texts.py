@@ -23,7 +23,6 @@ from bherd.shipped.mean_of_last import MeanOfLast
 from bherd.shipped.running_mean import RunningMean
 
 HERE = ("optimizer", "correction", "aggregation", "server", "shipped")
-OLD = pytest.mark.xfail(strict=False, reason="the functions that parts replace still import torch")
 
 
 @pytest.mark.parametrize(("axis", "name"), [(axis, name) for axis in HERE for name in TABLE[axis].parts])
@@ -72,10 +71,7 @@ def test_what_is_wrong_names_the_axis() -> None:
         build("server", "adam,beta1=1.0")
 
 
-@pytest.mark.parametrize(
-    "axis",
-    [pytest.param(axis, marks=OLD if axis in ("server", "correction") else ()) for axis in HERE],
-)
+@pytest.mark.parametrize("axis", TABLE)
 def test_importing_a_part_does_not_import_torch(axis: str) -> None:
     modules = sorted({path.partition(":")[0] for path in TABLE[axis].parts.values()})
     code = f"import sys, {', '.join(modules)}; print('torch' in sys.modules)"

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bherd.errors import InputError
-from bherd.loop.rounds import participants
 from bherd.participation.balanced import BalancedClients
 from bherd.participation.base import Participation
 from bherd.participation.listed import ListedClients
@@ -75,10 +74,11 @@ def test_nobody_is_asked_twice_and_memory_is_not_changed_in_place(
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.integers(0, 100), st.integers(1, 20))
-def test_uniform_draws_what_the_loop_draws(clients: int, count: int, seed: int, round: int) -> None:
+def test_uniform_draws_from_its_stream(clients: int, count: int, seed: int, round: int) -> None:
     count = min(count, clients)
     asked, state = Uniform().choose({}, round, clients, count, stream(seed, "participation", round))
-    assert asked.tolist() == participants(clients, count, seed, round).tolist()
+    drawn = stream(seed, "participation", round).choice(clients, count, replace=False, shuffle=False)
+    assert asked.tolist() == (list(range(clients)) if count == clients else sorted(drawn.tolist()))
     assert state == {}
 
 

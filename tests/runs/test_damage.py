@@ -170,10 +170,15 @@ def test_every_single_byte_of_the_configuration_counts(
     [
         ("rounds = 3", "rounds = 4", "train.rounds is 4"),
         ("lr = 0.05", "lr = 0.06", "train.lr is 0.06"),
-        ("participation = 1.0", "participation = 1", "train.participation is 1 "),
+        ("cohort = 1.0", "cohort = 1", "train.cohort is 1 "),
         ("seed = 0", "seed = 1", "run.seed is 1"),
-        ('name = "bherd-scaffold"', 'name = "bherd-fedavg"', "method.name is 'bherd-fedavg'"),
-        ("reshuffle = false", "reshuffle = true", "train.reshuffle is True"),
+        ('correction = "control-variates"', 'correction = "none"', "method.name is 'bherd-fedavg'"),
+        (
+            'selector = "herding,alpha=0.5"',
+            'selector = "herding,alpha=0.6"',
+            "method.selector is 'herding,alpha=0.6'",
+        ),
+        ('order = "fixed"', 'order = "reshuffled"', "method.order is 'reshuffled'"),
     ],
 )
 def test_an_altered_setting_is_named(old: str, new: str, setting: str, stopped: Path, tmp_path: Path) -> None:
@@ -191,16 +196,15 @@ def test_a_setting_that_is_younger_than_the_run_counts_with_its_default(
     directory = Path(shutil.copytree(stopped, tmp_path / "run"))
     path = directory / names.CONFIG
     text = path.read_text()
-    path.write_text(text.replace('\nstore = "auto"\n', "\n").replace("\nserver_lr = 1.0\n", "\n"))
+    path.write_text(text.replace('\nstore = "auto"\n', "\n").replace('\nserver = "sgd,lr=1.0"\n', "\n"))
     assert path.read_text() != text
     checkpoint = load_checkpoint(directory / names.CHECKPOINT)
     del checkpoint.header.origin.config["run"]["store"]
-    del checkpoint.header.origin.config["method"]["server_lr"]
+    del checkpoint.header.origin.config["method"]["server"]
     save_checkpoint(directory / names.CHECKPOINT, checkpoint)
     path.write_text(path.read_text().replace("[method]\n", "[method]\nserver_lr = 2.0\n"))
-    assert "method.server_lr is 2.0 in config.toml, but the run began with 1.0" in refused(
-        directory, names.CONFIG
-    )
+    expected = "method.server is 'sgd,lr=2.0' in config.toml, but the run began with 'sgd,lr=1.0'"
+    assert expected in refused(directory, names.CONFIG)
     path.write_text(path.read_text().replace("server_lr = 2.0\n", ""))
     assert resume(directory)["status"] == "complete"
     assert (directory / names.MODEL).read_bytes() == (complete / names.MODEL).read_bytes()

@@ -43,7 +43,7 @@ def edit_accuracy(directory: Path) -> str:
 
 def edit_alpha(directory: Path) -> str:
     path = directory / names.CONFIG
-    path.write_text(path.read_text().replace("alpha = 0.5", "alpha = 0.25"))
+    path.write_text(path.read_text().replace("alpha=0.5", "alpha=0.25"))
     return names.CONFIG
 
 

@@ -14,12 +14,13 @@ from bherd.algorithms.herding import herding_order
 from bherd.engines import linear_compiled
 from bherd.loop import snapshots
 from bherd.method import Method
+from bherd.orders.base import Order
 from bherd.orders.reshuffled import Reshuffled
 from bherd.stores import STORES, make_store
 from bherd.tasks.datasets import Dataset
 from bherd.tasks.flat import ravel, ravel_buffers
 from bherd.tasks.task import Task, build_task
-from tests.tiny import CLASSES, federate, tiny_dataset, tiny_task
+from tests.tiny import CLASSES, ORDERS, federate, tiny_dataset, tiny_task
 
 Turn = Callable[[Tensor], Tensor]
 
@@ -70,10 +71,10 @@ def plain(task: Task) -> Task:
     )
 
 
-def assert_read_as_shown(task: Task, method: Method, *, reshuffle: bool = False) -> None:
+def assert_read_as_shown(task: Task, method: Method, *, order: Order = ORDERS[0]) -> None:
     """`simulate` on the views, on plain copies of them, and `reference` on the views: one result."""
     runs = [
-        federate(given, method, engine=engine, reshuffle=reshuffle, rounds=2, batch=33)
+        federate(given, method, engine=engine, order=order, rounds=2, batch=33)
         for given, engine in ((task, "simulate"), (plain(task), "simulate"), (task, "reference"))
     ]
     for other in runs[1:]:
@@ -91,10 +92,10 @@ def convolution(x: Tensor) -> nn.Sequential:
 
 @pytest.mark.parametrize("turn", IMAGES)
 @every_method
-@pytest.mark.parametrize("reshuffle", [False, True])
-def test_images_of_one_channel(turn: str, method: Method, reshuffle: bool) -> None:
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+def test_images_of_one_channel(turn: str, method: Method, order: Order) -> None:
     task = tiny_task("cnn", (70, 99, 80), dataset=tiny_dataset(249, shape=(1, 12, 12)))
-    assert_read_as_shown(turned(task, IMAGES[turn], convolution), method, reshuffle=reshuffle)
+    assert_read_as_shown(turned(task, IMAGES[turn], convolution), method, order=order)
 
 
 @pytest.mark.parametrize("turn", ["transposed", "cropped", "every other pixel", "flipped"])

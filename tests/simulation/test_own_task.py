@@ -161,7 +161,7 @@ def test_its_configuration_cannot_be_run_as_something_else(
     ("changes", "message"),
     [
         ({"method": "centralized"}, "method is centralized.*the task has 3 clients"),
-        ({"clients": 10, "participation": 10}, "participation is 10 clients a round, but there are 3"),
+        ({"clients": 10, "cohort": 10}, "cohort is 10 clients per round, but there are 3"),
     ],
 )
 def test_settings_that_the_task_cannot_meet_are_refused(changes: dict[str, Any], message: str) -> None:
@@ -180,7 +180,7 @@ def test_dtypes_are_the_tasks() -> None:
         prepare(CONFIG.replace(device="cuda"), task=regression())
 
 
-def test_clients_and_participation_are_counted_by_the_task() -> None:
+def test_clients_and_cohort_are_counted_by_the_task() -> None:
     session = prepare(CONFIG.replace(clients=50, cohort=2), task=regression())
     assert session.config.task.clients == 3
     result = bherd.simulate(CONFIG.replace(cohort=3), task=regression())

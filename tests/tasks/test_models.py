@@ -13,7 +13,7 @@ from bherd.errors import InputError
 from bherd.tasks.flat import load_buffers, pieces, ravel, ravel_buffers, trainable, unravel
 from bherd.tasks.losses import squared_hinge
 from bherd.tasks.models import MODELS, build_model, cnn, logistic, mlp, svm
-from tests.tiny import CLASSES, IMAGE, federate, tiny_dataset, tiny_task
+from tests.tiny import CLASSES, IMAGE, federate, memory_of, tiny_dataset, tiny_task
 
 every_engine = pytest.mark.parametrize("engine", ["reference", "simulate"])
 
@@ -237,4 +237,6 @@ def test_everything_has_the_dtype_that_was_asked_for(model: str, dtype: torch.dt
     task = tiny_task(model, dtype=dtype, dataset=tiny_dataset())
     run = federate(task, methods.named("bherd-scaffold", alpha=0.5), rounds=1)
     report = run.records[0].outcomes[0].report
-    assert task.x_train.dtype == run.params.dtype == report.update.dtype == run.state.shared.dtype == dtype
+    assert task.x_train.dtype == run.params.dtype == report.update.dtype == dtype
+    memory = memory_of(run.state)
+    assert [memory[name].dtype for name in ("server/correction/c", "clients/correction/c")] == [dtype] * 2

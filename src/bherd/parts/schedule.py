@@ -1,6 +1,7 @@
 """Numbers that change over the rounds: 'linear:0.3:1.0:50' goes from 0.3 to 1.0 in 50 rounds."""
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -25,6 +26,14 @@ def _cosine(round: int, start: float, end: float, rounds: float) -> float:
 
 
 def _step(round: int, start: float, factor: float, every: float) -> float:
+    """Never zero or infinite after any number of rounds, unless START or FACTOR is 0."""
+    if start == 0 or factor == 0:
+        return start * float(factor ** ((round - 1) // every))
+    size = math.log(abs(start)) + (round - 1) // every * math.log(factor)
+    if size < math.log(sys.float_info.min):
+        return math.copysign(sys.float_info.min, start)
+    if size > math.log(sys.float_info.max):
+        return math.copysign(sys.float_info.max, start)
     return start * float(factor ** ((round - 1) // every))
 
 
@@ -71,6 +80,8 @@ class Schedule(float):
             raise InputError(
                 f"{text!r}: a schedule is written {name}:{kind.arguments}, with a last number of 1 or more"
             )
+        if name == "step" and arguments[1] < 0:
+            raise InputError(f"{text!r}: the FACTOR of a schedule must be 0 or more. Try 0.5, which halves.")
         made = super().__new__(cls, kind.value(1, *arguments))
         made.text, made._kind, made._arguments = text, kind, arguments
         return made

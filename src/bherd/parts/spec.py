@@ -191,7 +191,10 @@ def _value(what: str, kind: Any, text: str) -> Value:
             raise InputError(f"{what} = {text!r}: must be true or false.")
         return text == "true"
     if kind is float and is_schedule(text):
-        return Schedule(text)
+        try:
+            return Schedule(text)
+        except InputError as error:
+            raise InputError(f"{what} = {error}") from error
     try:
         if kind == tuple[int, ...]:
             return tuple(int(number) for number in text.split("+"))
@@ -199,7 +202,7 @@ def _value(what: str, kind: Any, text: str) -> Value:
     except ValueError:
         words = {
             int: "a whole number",
-            float: "a number or a schedule",
+            float: "a number, or a schedule such as linear:0.3:1.0:50",
             tuple[int, ...]: "numbers such as 0+3+7",
         }
         raise InputError(f"{what} = {text!r}: must be {words[kind]}.") from None
