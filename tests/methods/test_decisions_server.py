@@ -7,12 +7,12 @@ import bherd
 from bherd import methods
 from bherd.engines import ReferenceEngine
 from bherd.loop.client import Training, begin_round, finish_round
-from bherd.loop.rounds import run_round
 from bherd.loop.server import aggregate, server_round
 from bherd.loop.state import Local, RunPlan, State, start_memory, start_state
 from bherd.method import Method
+from bherd.orders.fixed import FixedOrder
 from bherd.parts.records import Report
-from tests.tiny import tiny_task
+from tests.tiny import federate, tiny_task
 
 
 def step_of(method: Method, reports: list[Report], epochs: float) -> float:
@@ -124,13 +124,9 @@ class TestDecision10GrabKeepsOne:
 
     def test_decision_10_counts_as_everything(self) -> None:
         task = tiny_task("svm", [10, 10])  # one step a client: no plus for anybody
-        method = methods.named("grab-fedavg")
-        plan, local = RunPlan(1, 1.0, 1.0, 0.05, 0), Local(10, 1.0, 0.05, 0)
         ends = [
-            run_round(ReferenceEngine(task, method, local), task, method, plan, start_state(task, method))[
-                0
-            ].params
-            for method in (method, methods.named("fedavg"))
+            federate(task, methods.named(name), engine="reference", rounds=1, order=FixedOrder()).params
+            for name in ("grab-fedavg", "fedavg")
         ]
         assert torch.equal(ends[0], ends[1])
 

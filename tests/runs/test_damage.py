@@ -173,11 +173,8 @@ def test_every_single_byte_of_the_configuration_counts(
         ("cohort = 1.0", "cohort = 1", "train.cohort is 1 "),
         ("seed = 0", "seed = 1", "run.seed is 1"),
         ('correction = "control-variates"', 'correction = "none"', "method.name is 'bherd-fedavg'"),
-        (
-            'selector = "herding,alpha=0.5"',
-            'selector = "herding,alpha=0.6"',
-            "method.selector is 'herding,alpha=0.6'",
-        ),
+        ('selector = "herding,alpha=0.5"', 'selector = "grab"', "method.name is 'grab-scaffold'"),
+        ('server = "sgd,lr=1.0"', 'server = "sgd,lr=1.5"', "method.server is 'sgd,lr=1.5'"),
         ('order = "fixed"', 'order = "reshuffled"', "method.order is 'reshuffled'"),
     ],
 )

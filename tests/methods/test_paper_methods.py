@@ -1,7 +1,7 @@
-"""What holds for every correction x selector x server x step length, and for every named method."""
+"""The paper's methods: every correction x selector x aggregation x step length, and against plain numpy."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,34 +12,32 @@ from torch import Tensor
 
 from bherd import methods
 from bherd.aggregations.average import Average
+from bherd.aggregations.base import Aggregation
 from bherd.aggregations.nova import Nova
 from bherd.algorithms.share import kept_count
 from bherd.corrections.base import Correction
 from bherd.corrections.control_variates import ControlVariates
 from bherd.corrections.none import NoCorrection
-from bherd.engines import ReferenceEngine
-from bherd.loop.client import Outcome
-from bherd.loop.rounds import run_rounds
 from bherd.loop.server import aggregate
-from bherd.loop.state import Local, RunPlan, State, start_state
-from bherd.method import (
-    Method,
-    Server,  # XXX
-)
-from bherd.parts.presets import PRESETS
+from bherd.method import Method
+from bherd.orders.fixed import FixedOrder
+from bherd.parts.presets import PREFIXES
 from bherd.parts.records import STEP_LENGTHS, Report, StepLength
 from bherd.selectors.base import Selector
 from bherd.selectors.everything import Everything
 from bherd.selectors.grab import Grab
 from bherd.selectors.herding import Herding
 from bherd.selectors.random import RandomShare
+from bherd.servers.sgd import ServerSgd
 from bherd.streams import stream
 from bherd.tasks.task import Task
 from tests.oracle import Federation, Labels, logistic_loss_and_gradient, svm_loss_and_gradient
-from tests.tiny import CATALOGUE, CLASSES, SIZES, federate, named, tiny_dataset, tiny_task
+from tests.tiny import CATALOGUE, CLASSES, ORDERS, SIZES, federate, memory_of, named, tiny_dataset, tiny_task
 
 every_combination = pytest.mark.parametrize("name", CATALOGUE)
-every_method = pytest.mark.parametrize("name", PRESETS)
+NAMES = [prefix + base for prefix in ("", *PREFIXES) for base in ("fedavg", "fednova", "scaffold")]
+every_method = pytest.mark.parametrize("name", [*NAMES, "centralized"])
+selecting = pytest.mark.parametrize("name", [name for name in CATALOGUE if not name.endswith("-plain")])
 every_step = pytest.mark.parametrize("step", STEP_LENGTHS)
 
 
@@ -60,6 +58,14 @@ def fake_reports() -> list[Report]:
     return [Report(client, weight, steps, kept, vector()) for client, weight, steps, kept in shapes]
 
 
+def moved(
+    method: Method, params: Tensor, reports: Sequence[Report], local_lr: float, epochs: float
+) -> Tensor:
+    """Where the reports take the parameters."""
+    memory = method.server.init(params)
+    return aggregate(method, memory, params, reports, local_lr=local_lr, epochs=epochs)[0]
+
+
 @every_combination
 @pytest.mark.parametrize("engine", ["reference", "simulate"])
 def test_zero_gradients_leave_everything_fixed(name: str, engine: str) -> None:
@@ -68,37 +74,42 @@ def test_zero_gradients_leave_everything_fixed(name: str, engine: str) -> None:
     assert float(before.abs().max()) > 0
     run = federate(task, CATALOGUE[name], engine=engine, rounds=2)
     assert torch.equal(run.params, before)
-    assert not run.state.shared.any()
-    assert not any(own.any() for own in run.state.own.values())
+    memory = memory_of(run.state)
+    assert not any(tensor.any() for name, tensor in memory.items() if name.endswith("correction/c"))
 
 
-@pytest.mark.parametrize("correction", [NoCorrection(), ControlVariates()], ids=["none", "scaffold"])
-@pytest.mark.parametrize("rule", [Average, Nova], ids=["average", "nova"])
+every_correction = pytest.mark.parametrize("correction", [NoCorrection(), ControlVariates()], ids=str)
+
+
+@every_correction
+@pytest.mark.parametrize("rule", [Average(), Nova()], ids=str)
 @every_step
 @pytest.mark.parametrize("engine", ["reference", "simulate"])
 def test_herding_of_all_gradients_is_everything(
-    correction: Correction, rule: Callable[[StepLength], Server], step: StepLength, engine: str
+    correction: Correction, rule: Aggregation, step: StepLength, engine: str
 ) -> None:
     task = tiny_task("logistic")
-    herded = federate(task, Method(correction, Herding(1.0), rule(step)), engine=engine)
-    plain = federate(task, Method(correction, Everything(), rule(step)), engine=engine)
+    herded, plain = (
+        federate(task, Method(selector, correction, rule, order=FixedOrder(), step=length), engine=engine)
+        for selector, length in ((Herding(1.0), step), (Everything(), None))
+    )
     torch.testing.assert_close(herded.params, plain.params, rtol=1e-12, atol=1e-14)
     assert [sorted(kept) for kept in herded.kept] == plain.kept
 
 
-@pytest.mark.parametrize("correction", [NoCorrection(), ControlVariates()], ids=["none", "scaffold"])
-@pytest.mark.parametrize(
-    "selector", [Everything(), Herding(0.5), RandomShare(0.25)], ids=["everything", "herding", "random"]
-)
+@every_correction
+@pytest.mark.parametrize("selector", [Everything(), Herding(0.5), RandomShare(0.25)], ids=str)
 @every_step
 @pytest.mark.parametrize("epochs", [1.0, 2.0])
 def test_nova_is_average_where_all_take_equal_steps(
     correction: Correction, selector: Selector, step: StepLength, epochs: float
 ) -> None:
-    """Forty samples each, four steps an epoch: alpha tau is a whole number, so the nominal is the real."""
+    """Forty samples each, four steps per epoch: alpha tau is a whole number, so the nominal is the real."""
     task = tiny_task("svm", [40, 40, 40])
+    length = None if selector.keeps_all else step
     runs = [
-        federate(task, Method(correction, selector, rule(step)), epochs=epochs) for rule in (Average, Nova)
+        federate(task, Method(selector, correction, rule, step=length), epochs=epochs)
+        for rule in (Average(), Nova())
     ]
     assert len({outcome.report.steps for outcome in runs[0].records[0].outcomes}) == 1
     torch.testing.assert_close(runs[0].params, runs[1].params, rtol=1e-11, atol=1e-14)
@@ -106,7 +117,7 @@ def test_nova_is_average_where_all_take_equal_steps(
 
 def test_nova_is_not_average_where_steps_differ() -> None:
     task = tiny_task("svm")
-    first, second = (federate(task, Method(NoCorrection(), Everything(), r())) for r in (Average, Nova))
+    first, second = (federate(task, Method(aggregation=rule)) for rule in (Average(), Nova()))
     assert not torch.allclose(first.params, second.params, rtol=1e-3, atol=0)
 
 
@@ -114,10 +125,8 @@ def test_grab_under_nova_is_average_where_kept_counts_are_equal_too() -> None:
     reports = [Report(i, 10.0 + i, 4, 2, torch.full((3,), 1.0 + i)) for i in range(3)]
     for step in STEP_LENGTHS:
         one, other = (
-            aggregate(
-                Method(NoCorrection(), Grab(), rule(step)), torch.zeros(3), reports, local_lr=0.1, epochs=2.0
-            )
-            for rule in (Average, Nova)
+            moved(Method(Grab(), aggregation=rule, step=step), torch.zeros(3), reports, 0.1, 2.0)
+            for rule in (Average(), Nova())
         )
         torch.testing.assert_close(one, other)
 
@@ -126,55 +135,27 @@ def test_grab_under_nova_is_average_where_kept_counts_are_equal_too() -> None:
 def test_the_order_of_reports_does_not_matter(name: str) -> None:
     method = CATALOGUE[name]
     params = torch.linspace(-1, 1, 11, dtype=torch.float64)
-    results = [
-        aggregate(method, params, reports, local_lr=0.1, epochs=2.0)
-        for reports in itertools.permutations(fake_reports())
-    ]
+    results = [moved(method, params, reports, 0.1, 2.0) for reports in itertools.permutations(fake_reports())]
     assert len(results) == 24
     assert all(torch.equal(result, results[0]) for result in results)
-
-
-class Backwards(ReferenceEngine):
-    """An engine whose clients report in the reverse order, as those of a network may."""
-
-    def run_clients(self, state: State, clients: Sequence[int]) -> list[Outcome]:
-        return super().run_clients(state, clients)[::-1]
-
-
-@every_combination
-def test_the_order_of_arrival_does_not_matter(name: str) -> None:
-    """Bit by bit, after several rounds, with the state of the correction."""
-    task, method = tiny_task("svm"), CATALOGUE[name]
-    local, schedule = Local(10, 1.0, 0.05, 0), RunPlan(3, 1.0, 1.0, 0.05, 0)
-    ends = []
-    for kind in (ReferenceEngine, Backwards):
-        *_, (state, _) = run_rounds(kind(task, method, local), task, method, plan, start_state(task, method))
-        ends.append(state)
-    assert torch.equal(ends[0].params, ends[1].params)
-    assert torch.equal(ends[0].shared, ends[1].shared)
 
 
 @every_combination
 def test_server_lr_multiplies_the_step(name: str) -> None:
     method = CATALOGUE[name]
     params, reports = torch.zeros(11, dtype=torch.float64), fake_reports()
-    once = aggregate(method, params, reports, local_lr=0.1, epochs=1.0)
-    longer = replace(method, server=replace(method.server, server_lr=3.0))
-    torch.testing.assert_close(aggregate(longer, params, reports, local_lr=0.1, epochs=1.0), 3 * once)
+    once = moved(method, params, reports, 0.1, 1.0)
+    longer = replace(method, server=ServerSgd(3.0))
+    torch.testing.assert_close(moved(longer, params, reports, 0.1, 1.0), 3 * once)
 
 
-@every_combination
+@selecting
 def test_amplified_is_longer_by_one_over_alpha(name: str) -> None:
     """With the nominal alpha, or GraB's measured one, equal to every client's kept / steps."""
     method, params = CATALOGUE[name], torch.zeros(3, dtype=torch.float64)
-    share = 1.0 if method.selector.keeps_all else 0.5
-    reports = [Report(i, 1.0 + i, 4, int(4 * share), torch.ones(3, dtype=torch.float64)) for i in range(3)]
-    rule = {"average": Average, "nova": nova}[method.server.name]
-    steps = [
-        aggregate(replace(method, server=rule(step)), params, reports, local_lr=0.1, epochs=1.0)
-        for step in STEP_LENGTHS
-    ]
-    torch.testing.assert_close(steps[1], steps[0] / share)
+    reports = [Report(i, 1.0 + i, 4, 2, torch.ones(3, dtype=torch.float64)) for i in range(3)]
+    steps = [moved(replace(method, step=step), params, reports, 0.1, 1.0) for step in STEP_LENGTHS]
+    torch.testing.assert_close(steps[1], steps[0] / 0.5)
 
 
 matched = pytest.mark.parametrize("name", [name for name in CATALOGUE if name.endswith("-matched")])
@@ -190,7 +171,7 @@ def test_the_matched_step_has_fedavg_s_length_whatever_was_kept(name: str, epoch
         reports = [
             Report(i, weight, steps[i], kept[i], kept[i] * vector) for i, weight in enumerate((10.0, 90.0))
         ]
-        step = aggregate(CATALOGUE[name], torch.zeros_like(vector), reports, local_lr=1.0, epochs=epochs)
+        step = moved(CATALOGUE[name], torch.zeros_like(vector), reports, 1.0, epochs)
         torch.testing.assert_close(step, -6.4 * vector, rtol=1e-14, atol=0)
 
 
@@ -198,12 +179,8 @@ def test_the_matched_step_has_fedavg_s_length_whatever_was_kept(name: str, epoch
 def test_the_matched_step_of_everything_is_the_plain_method_to_the_last_bit(name: str) -> None:
     method = CATALOGUE[name]
     whole = [report._replace(kept=report.steps) for report in fake_reports()]
-    rule = {"average": Average, "nova": nova}[method.server.name]
-    plain = Method(method.correction, Everything(), rule())
-    ends = [
-        aggregate(one, torch.ones(11, dtype=torch.float64), whole, local_lr=0.1, epochs=2.0)
-        for one in (method, plain)
-    ]
+    plain = Method(Everything(), method.correction, method.aggregation)
+    ends = [moved(one, torch.ones(11, dtype=torch.float64), whole, 0.1, 2.0) for one in (method, plain)]
     assert torch.equal(ends[0], ends[1])
 
 
@@ -212,8 +189,11 @@ def test_the_matched_step_of_everything_is_the_plain_method_to_the_last_bit(name
 def test_with_one_step_a_client_the_matched_method_is_the_plain_one(prefix: str, base: str) -> None:
     """Ten samples, batches of ten: nothing can be left out, and nothing is made up for."""
     task = tiny_task("svm", [10, 10, 7])
-    selecting = federate(task, named(prefix + base, 0.5, "matched"))
-    assert torch.equal(selecting.params, federate(task, methods.named(base)).params)
+    selected, plain = (
+        federate(task, method, order=FixedOrder())
+        for method in (named(prefix + base, 0.5, "matched"), methods.named(base))
+    )
+    assert torch.equal(selected.params, plain.params)
 
 
 # --- against the oracle ----------------------------------------------------------------------
@@ -259,7 +239,7 @@ def oracle_of(
 @every_step
 @pytest.mark.parametrize("engine", ["reference", "simulate"])
 def test_every_method_is_the_plain_numpy_one(name: str, step: StepLength, engine: str) -> None:
-    """Both linear models, several E, with and without reshuffling and partial participation."""
+    """Both linear models, several E, with and without reshuffling and with fewer clients."""
     for model, epochs, reshuffle, share in (
         ("svm", 1.0, False, 1.0),
         ("svm", 2.0, True, 0.67),
@@ -269,7 +249,7 @@ def test_every_method_is_the_plain_numpy_one(name: str, step: StepLength, engine
         task = tiny_task(model)
         method = named(name, 0.4, step)
         run = federate(
-            task, method, engine=engine, epochs=epochs, reshuffle=reshuffle, cohort=share, rounds=3
+            task, method, engine=engine, epochs=epochs, order=ORDERS[reshuffle], cohort=share, rounds=3
         )
         oracle = oracle_of(name, task, model, step, epochs, reshuffle)
         for record in run.records:
