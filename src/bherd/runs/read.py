@@ -7,10 +7,9 @@ too, and is the only thing that cannot be checked yet.
 """
 
 import io
-import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,10 +17,11 @@ import numpy as np
 
 from bherd.config import Config, difference, from_dict
 from bherd.errors import DamagedFileError, InputError
-from bherd.loop.seconds import Seconds
 from bherd.runs import directory as run_directory
 from bherd.runs.files import MissingFileError, check_bytes, read_bytes
 from bherd.runs.header import Header
+from bherd.runs.lines import Line as Line
+from bherd.runs.lines import parse_lines
 from bherd.runs.verify import Recorded, check_files, content_of, read_verified
 from bherd.runs.verify import has_ended as has_ended
 from bherd.runs.verify import read_summary as read_summary
@@ -32,31 +32,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bherd.indices import Indices
-
-
-class Line(NamedTuple):
-    """One round, as metrics.jsonl tells it. What was not measured after it is None."""
-
-    round: int
-    train_loss: float | None
-    test_loss: float | None
-    test_accuracy: float | None
-    clients: int
-    kept: int
-    steps: int
-    uplink_bytes: int
-    seconds: Seconds
-    diverged: bool = False
-
-    @property
-    def evaluated(self) -> bool:
-        """Whether the model was measured after this round."""
-        return self.test_loss is not None or self.test_accuracy is not None
-
-    def plain(self) -> dict[str, Any]:
-        """The line as it stands in metrics.jsonl."""
-        line = {**self._asdict(), "seconds": asdict(self.seconds)}
-        return line if self.diverged else {key: line[key] for key in line if key != "diverged"}
 
 
 class Point(NamedTuple):
@@ -180,7 +155,7 @@ def lines_so_far(directory: Path) -> tuple[Line, ...]:
     """The rounds of a run that another process is writing, to follow it; not checked."""
     path = directory / run_directory.METRICS
     try:
-        return _lines(path, read_bytes(path))
+        return parse_lines(path, read_bytes(path))
     except MissingFileError:
         return ()
 
@@ -200,7 +175,9 @@ def _run(directory: Path, recorded: Recorded) -> Run:
         content.decode(),
         written.environment,
         written.sources,
-        _lines(directory / run_directory.METRICS, content_of(directory, run_directory.METRICS, recorded)),
+        parse_lines(
+            directory / run_directory.METRICS, content_of(directory, run_directory.METRICS, recorded)
+        ),
         recorded.summary or {},
     )
 
@@ -253,31 +230,6 @@ def _check_origin(directory: Path, written: _Written, header: Header) -> None:
                 f"{path} is damaged: its table [{table}] is not the one that the run began with; "
                 "nothing was changed"
             )
-
-
-def _lines(path: Path, content: bytes) -> tuple[Line, ...]:
-    """The lines of metrics.jsonl; a last line that a kill cut short is left out."""
-    try:
-        return tuple(_line(json.loads(line)) for line in content.rpartition(b"\n")[0].splitlines())
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise DamagedFileError(f"{path} is damaged and cannot be read: {error}") from error
-
-
-def _line(found: dict[str, Any]) -> Line:
-    measured = (found["train_loss"], found["test_loss"], found["test_accuracy"])
-    counts = (found["clients"], found["kept"], found["steps"], found["uplink_bytes"])
-    if not all(value is None or _is_number(value) for value in measured):
-        raise ValueError(f"round {found['round']} was measured as {measured}")
-    if not all(type(value) is int for value in (found["round"], *counts)):
-        raise ValueError(f"round {found['round']} counts {counts}")
-    seconds = Seconds(**found["seconds"])
-    if not _is_number(seconds.total):
-        raise ValueError(f"round {found['round']} took {seconds}")
-    return Line(found["round"], *measured, *counts, seconds, bool(found.get("diverged", False)))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _table(directory: Path, log: str) -> "pa.Table":
