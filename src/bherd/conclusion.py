@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from bherd.config import Config
+from bherd.methods import proportional
 from bherd.statistics import (
     ACCURACY_MARGIN,
     FEWEST_SEEDS,
@@ -51,6 +52,7 @@ class Role:
     length: float
     """Of its step, in units of FedAvg's."""
     server_lr: float | None
+    """None where a rate is not the same as the length of a step."""
     terms: Hashable
     """Everything else that it was run with; only equals are compared as controls."""
 
@@ -64,14 +66,15 @@ def role_of(config: Config, length: float | None) -> Role | None:
     unnamed = 1.0 if kind == "everything" else math.nan
     share = unnamed if method.alpha is None else method.alpha
     others = {axis: text for axis, text in method.texts.parts.items() if axis not in ("selector", "server")}
-    server = {"name": method.part_name("server")}
+    scales = proportional(method)
+    server = {"server": method.part_name("server") if scales else str(method.server)}
     terms = (
         replace(config.task, data_dir=None),
         config.train,
         tuple({**others, **server}.items()),
         config.run.dtype,
     )
-    return Role(method.base, kind, share, length, method.server_lr, terms)
+    return Role(method.base, kind, share, length, method.server_lr if scales else None, terms)
 
 
 @dataclass(frozen=True)
@@ -234,7 +237,7 @@ def _cause(
 
 
 def _advice(role: Role, longer: bool) -> str:
-    plain = f"{role.base},server_lr={role.length:.3g} and " if longer else ""
+    plain = f"{role.base},server_lr={role.length:.3g} and " if longer and role.server_lr is not None else ""
     return (
         f"Nothing here tells what it comes from: run {plain}random-{role.base}, "
         "with the same share and step, beside it."

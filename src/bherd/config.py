@@ -17,7 +17,6 @@ from bherd.config_tables import TABLES, MethodConfig, RunConfig, TaskConfig, Tra
 from bherd.errors import InputError
 from bherd.method_texts import SHORTHANDS, carried, explicit
 from bherd.names import did_you_mean
-from bherd.parts.presets import PRESETS
 from bherd.parts.schedule import written
 from bherd.settings import Setting, describe_settings
 
@@ -86,8 +85,8 @@ class Config:
     def _method(self, changes: dict[str, Any]) -> MethodConfig:
         texts = self.method.texts
         if isinstance(changes.get("name"), str):
-            preset = changes["name"].partition(",")[0]
-            return method_config({**carried(texts, preset), **changes} if preset in PRESETS else changes)
+            others = {key: value for key, value in changes.items() if key != "name"}
+            return method_config({**carried(texts, changes["name"], others), **changes})
         return method_config({"name": texts.name, **explicit(texts), **changes})
 
 

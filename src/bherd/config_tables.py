@@ -11,6 +11,7 @@ from bherd.parts.schedule import Schedule, is_schedule
 from bherd.parts.spec import Spec, text_of
 from bherd.parts.table import AXES, TABLE
 from bherd.settings import (
+    Check,
     Table,
     at_least_one,
     count_or_share,
@@ -22,14 +23,24 @@ from bherd.settings import (
 )
 from bherd.tasks.schemes import parse_scheme
 
+AS_THE_METHOD = "as the method has it"
+"""The default of a part, in words."""
 
-def _axis(axis: str) -> str | None:
+
+def _axis(axis: str, usual: str = "", check: Check | None = None) -> str | None:
     """The setting of a part."""
-    named = ", ".join(TABLE[axis].parts)
-    usual = "reshuffled, or fixed for methods that select" if axis == "order" else "as the method has it"
-    about = f"{TABLE[axis].question}: {named}, or your own as package.module:factory"
-    made: str | None = setting(None, about, metavar="PART", usual=usual)
+    about = f"{TABLE[axis].question}: {', '.join(TABLE[axis].parts)}"
+    made: str | None = setting(None, about, metavar="PART", usual=usual or AS_THE_METHOD, check=check)
     return made
+
+
+def _no_number(text: str) -> str | None:
+    """Participation by a number is a cohort."""
+    try:
+        float(text)
+    except ValueError:
+        return None
+    return f", but how clients are drawn is expected. How many is another setting: cohort = {text}"
 
 
 @described
@@ -37,8 +48,8 @@ def _axis(axis: str) -> str | None:
 class MethodConfig(Table):
     """Which method: the [method] table.
 
-    A part is written NAME[,key=value]..., a method PRESET[,key=value]...; both are spelled out once they are
-    read, so that equal methods are equal tables.
+    A part is written NAME[,key=value]..., a user's own package.module:factory[,key=value]..., a method
+    PRESET[,key=value]...; they are spelled out once they are read, so that equal methods are equal tables.
     """
 
     TABLE: ClassVar = "method"
@@ -48,8 +59,8 @@ class MethodConfig(Table):
         metavar="NAME",
         flag="method",
     )
-    participation: str | None = _axis("participation")
-    order: str | None = _axis("order")
+    participation: str | None = _axis("participation", check=_no_number)
+    order: str | None = _axis("order", "reshuffled, or fixed for methods that select")
     optimizer: str | None = _axis("optimizer")
     correction: str | None = _axis("correction")
     selector: str | None = _axis("selector")
@@ -110,19 +121,24 @@ class MethodConfig(Table):
 
 
 def method_config(values: Mapping[str, Any]) -> MethodConfig:
-    """A [method] table from its settings and the shorthands `alpha`, `mu` and `server_lr`.
+    """A [method] table from its settings, the shorthands `alpha`, `mu`, `server_lr`, and AXIS.PARAMETERs.
 
     >>> method_config({"name": "bherd-fedavg", "alpha": 0.3}).selector
     'herding,alpha=0.3'
     """
-    short = {key: text_of(_float(values[key])) for key in SHORTHANDS if values.get(key) is not None}
-    rest = {key: value for key, value in values.items() if key not in SHORTHANDS}
+    values = {key: value for key, value in values.items() if value is not None}
+    short = {key: text_of(_float(values[key])) for key in values if _is_refinement(key)}
+    rest = {key: value for key, value in values.items() if not _is_refinement(key)}
     if not short:
         return MethodConfig(**rest)
     made = MethodConfig(**rest)
     whole = read_method(made.name, {**explicit(made.texts), **short})
     chosen: dict[str, Any] = explicit(whole)
     return MethodConfig(whole.name, **chosen)
+
+
+def _is_refinement(key: str) -> bool:
+    return key in SHORTHANDS or "." in key
 
 
 def _float(value: object) -> object:

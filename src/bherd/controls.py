@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bherd.config import Config
-from bherd.methods import method_of
+from bherd.methods import method_of, proportional
 from bherd.parts.spec import text_of
 from bherd.step_length import SAME, Step, mean_step
 from bherd.step_measure import planned_step
@@ -17,7 +17,7 @@ class Controls(NamedTuple):
 
     added: list[Config]
     unknown: list[Config]
-    """Their step's length follows from the gradients (GraB, amplified)."""
+    """Their step's length follows from the gradients (GraB, amplified), or from the server (Adam)."""
 
 
 def controls(variants: Sequence[Config], seeds: Sequence[int]) -> Controls:
@@ -31,16 +31,15 @@ def controls(variants: Sequence[Config], seeds: Sequence[int]) -> Controls:
     if not choosing:
         return Controls([], [])
     sizes = [_sizes(choosing[0], seed) for seed in seeds]
-    wanted, unknown = [], []
+    wanted: list[Config] = []
+    unknown: list[Config] = []
     for variant in choosing:
         matched = variant.replace(step="matched")
         wanted.append(matched)
         for one in (matched, variant):
             step = _step(one, sizes)
-            if step is None:
-                unknown.append(one)
-            else:
-                wanted.append(_plain(one, step.length))
+            plain = None if step is None else _plain(one, step.length)
+            (unknown if plain is None else wanted).append(plain or one)
         if variant.method.alpha is not None:
             wanted.append(
                 variant.replace(
@@ -54,16 +53,18 @@ def controls(variants: Sequence[Config], seeds: Sequence[int]) -> Controls:
 def _step(config: Config, sizes: Sequence[Sequence[int]]) -> Step | None:
     method, train = config.method, config.train
     if method.alpha is None and method.step != "amplified":  # GraB makes up for what it measures
-        return Step(1.0, None, method.server_lr or 1.0)
+        return Step(1.0, None, (method.server_lr or 1.0) if proportional(method) else 1.0)
     made = method_of(method)
     return mean_step([planned_step(made, held, train.batch_size, train.epochs) for held in sizes])
 
 
-def _plain(config: Config, length: float) -> Config:
-    """The method without selection at this length of the step."""
+def _plain(config: Config, length: float) -> Config | None:
+    """The method without selection at this length of the step; None where no server_lr gives it."""
     method = config.method
     kept_all = config.replace(selector="everything", order=method.order, step=None)
-    return kept_all.replace(server_lr=_rate(length)) if method.server_lr is not None else kept_all
+    if method.server_lr is not None and proportional(method):
+        return kept_all.replace(server_lr=_rate(length))
+    return kept_all if abs(length - 1) < SAME else None
 
 
 def _rate(length: float) -> float:

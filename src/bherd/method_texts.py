@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bherd.errors import InputError
 from bherd.names import did_you_mean
-from bherd.parts.presets import CENTRALIZED, PRESETS, base_of_preset, preset_texts
+from bherd.parts.presets import BASES, CENTRALIZED, PREFIXES, PRESETS, base_of_preset, preset_texts
 from bherd.parts.records import STEP_LENGTHS
 from bherd.parts.spec import Spec, build, complete, parameters
 from bherd.parts.table import AXES, TABLE
@@ -38,34 +38,55 @@ def read_method(text: str, given: Mapping[str, str | None]) -> MethodTexts:
     Raises:
         InputError: something of it is not known, or has no effect on the method.
     """
-    name, *refinements = text.split(",")
-    if name not in PRESETS:
-        raise InputError(f"method is {name!r}, which is not known{did_you_mean(name, PRESETS)}")
-    wanted: dict[str, str] = {}
-    for one in refinements:
-        key, equals, value = one.partition("=")
-        if not equals or not value or key in wanted:
-            raise InputError(f"method {text!r}: {one!r} is no refinement. Write it as in {_EXAMPLE}.")
-        wanted[key] = value
+    name, wanted = take_apart(text)
     wanted |= {key: value for key, value in given.items() if value is not None}
     parts = preset_texts(name)
     parts |= {axis: wanted.pop(axis) for axis in AXES if axis in wanted}
     step = wanted.pop("step", None)
     for key, value in wanted.items():
         axis, parameter = _place(text, key)
-        parts[axis] = _set(parts[axis], axis, parameter, value, name, key)
+        parts[axis] = _set(parts.get(axis, TABLE[axis].default), axis, parameter, value, name, key)
     return _whole(name, parts, step)
+
+
+def take_apart(text: str) -> tuple[str, dict[str, str]]:
+    """A method's preset and its refinements, each of which is there once."""
+    name, *given = text.split(",")
+    if name not in PRESETS:
+        raise InputError(f"method is {name!r}, which is not known{_known(name)}")
+    wanted: dict[str, str] = {}
+    places: list[tuple[str, str]] = []
+    for one in given:
+        key, equals, value = one.partition("=")
+        if not equals or not value:
+            raise InputError(f"method {text!r}: {one!r} is no refinement. Write it as in {_EXAMPLE}.")
+        place = _place(text, key)
+        if place in places:
+            raise InputError(f"method {text!r}: {key} is given twice. Leave one of them out.")
+        places.append(place)
+        wanted[key] = value
+    return name, wanted
 
 
 _EXAMPLE = "fedavg,server=adam,server.lr=0.1 or bherd-fedavg,alpha=0.3,step=amplified"
 
 
+def _known(name: str) -> str:
+    base, colon, rest = name.partition(":")
+    if colon and base in PRESETS:
+        return f". What refines a method follows a comma: {base},{rest}."
+    said = did_you_mean(name, PRESETS)
+    named = f"; known are {', '.join([*CENTRALIZED, *BASES])}, all but the first also after "
+    return said if said.endswith("?") else f"{named}{', '.join(PREFIXES)}."
+
+
 def _place(text: str, key: str) -> tuple[str, str]:
+    """What a key sets: an axis and a parameter of its part, '' for the whole part; or ('step', '')."""
     if key in SHORTHANDS:
         return SHORTHANDS[key]
     axis, dot, parameter = key.partition(".")
-    if not dot or axis not in TABLE:
-        known = [*AXES, "step", *SHORTHANDS, *(f"{axis}.PARAMETER" for axis in AXES)]
+    if axis not in (TABLE if dot else (*TABLE, "step")):
+        known = [*AXES, "step", *SHORTHANDS]
         raise InputError(f"method {text!r}: {key!r} is not known{did_you_mean(key, known)}")
     return axis, parameter
 
@@ -85,8 +106,8 @@ def _why(axis: str, name: str, parameter: str, method: str) -> str:
         base = base_of_preset(method)
         instead = "" if method in CENTRALIZED else f", or choose bherd-{base} or random-{base}"
         return f"{why.get(name, f'{name} has no share')}. Leave it out{instead}."
-    has = ", ".join(parameters(axis, name)) or "none"
-    return f"its {axis} is {name}, whose parameters are: {has}. Leave it out."
+    has = ", ".join(parameters(axis, name))
+    return f"its {axis} is {name}, which has {f'only {has}' if has else 'no parameters'}. Leave it out."
 
 
 def _whole(name: str, parts: dict[str, str], step: str | None) -> MethodTexts:
@@ -94,15 +115,22 @@ def _whole(name: str, parts: dict[str, str], step: str | None) -> MethodTexts:
     parts = {axis: _spelled(axis, text) for axis, text in parts.items()}
     if step is not None and step not in STEP_LENGTHS:
         raise InputError(f"step is {step!r}, but one of {', '.join(STEP_LENGTHS)} is expected")
-    if ":" not in Spec.read("selector", parts["selector"]).name:
-        selector = build("selector", parts["selector"])
-        assert isinstance(selector, Selector)
-        if selector.keeps_all and step is not None:
+    keeps_all = _keeps_all(parts["selector"])
+    if keeps_all is not None:
+        if keeps_all and step is not None:
             raise InputError(_no_step(name, step))
-        if not selector.keeps_all:
-            step = step or "equation"
-        parts.setdefault("order", "reshuffled" if selector.keeps_all else "fixed")
+        step = None if keeps_all else step or "equation"
+        parts.setdefault("order", "reshuffled" if keeps_all else "fixed")
     return MethodTexts(nearest(name, parts), {axis: parts[axis] for axis in AXES if axis in parts}, step)
+
+
+def _keeps_all(text: str) -> bool | None:
+    """Whether a selector keeps everything; None for a user's, which is not imported for that."""
+    if Spec.read("selector", text).is_own:
+        return None
+    selector = build("selector", text)
+    assert isinstance(selector, Selector)
+    return selector.keeps_all
 
 
 def _spelled(axis: str, text: str) -> str:
@@ -156,26 +184,41 @@ def _differences(axis: str, spec: Spec, usual: Spec) -> Iterator[tuple[str, str]
             yield short.get((axis, key), f"{axis}.{key}"), value
 
 
-def carried(method: MethodTexts, name: str) -> dict[str, str]:
-    """Of a method's refinements and order, those that another preset can take over.
+def order_told(method: MethodTexts) -> Iterator[tuple[str, str]]:
+    """The order of a method as keys and values of the grammar; nothing where it is reshuffled."""
+    if "order" in method.parts:
+        yield from _differences("order", Spec.read("order", method.parts["order"]), Spec("reshuffled"))
 
-    A part that the other preset sets itself stays the other's.
+
+def carried(method: MethodTexts, text: str, given: Mapping[str, object]) -> dict[str, str]:
+    """Of a method's refinements and order, those that another method can take over.
+
+    Args:
+        method: the one that was.
+        text: the other, as `read_method` takes it. A part that its preset sets stays the preset's, and what
+            the text sets stays the text's.
+        given: what else is given of the other, by name: that stays, too.
     """
+    name, wanted = take_apart(text)
+    here = {key: value for key, value in {**wanted, **given}.items() if value is not None}
+    places = {_place(text, key) for key in here}
+    parts = preset_texts(name) | {axis: str(here[axis]) for axis in AXES if axis in here}
     kept: dict[str, str] = {}
-    parts = preset_texts(name)
     for key, value in refinements(method):
-        if key in AXES:
-            if key not in PRESETS[name].parts and key not in PRESETS[method.name].parts:
-                kept[key] = parts[key] = value
-        elif key != "step":
-            axis, parameter = _place(name, key)
-            if parameter in parameters(axis, Spec.read(axis, parts[axis]).name):
-                kept[key] = value
-    selector = Spec.read("selector", parts["selector"]).name
-    if method.step not in (None, "equation") and selector != "everything":
-        kept["step"] = str(method.step)
+        axis, parameter = _place(text, key)
+        if {(axis, parameter), (axis, "")} & places:
+            continue
+        if axis == "step":
+            fits = not _keeps_all(parts["selector"])
+        elif parameter:
+            fits = parameter in parameters(axis, Spec.read(axis, parts[axis]).name)
+        else:
+            fits = axis not in PRESETS[name].parts and axis not in PRESETS[method.name].parts
+        if fits:
+            kept[key] = value
+            parts |= {axis: value} if axis in AXES and not parameter else {}
     chosen = explicit(method)
-    return {**kept, "order": chosen["order"]} if "order" in chosen else kept
+    return {**kept, "order": chosen["order"]} if "order" in chosen and "order" not in here else kept
 
 
 def explicit(method: MethodTexts) -> dict[str, str]:

@@ -58,6 +58,11 @@ def method_of(chosen: MethodConfig) -> Method:
     )
 
 
+def proportional(chosen: MethodConfig) -> bool:
+    """Whether the server's rate and the length of a direction are one and the same to its server."""
+    return cast(ServerOptimizer, build("server", str(chosen.server))).proportional
+
+
 def spelled_out(chosen: MethodConfig) -> MethodConfig:
     """The same with all parameters of a user's parts, and the order and the step that follow from them."""
     if not any(":" in str(getattr(chosen, axis)).partition(",")[0] for axis in AXES):

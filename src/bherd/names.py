@@ -13,7 +13,7 @@ def is_own_task(dataset: str) -> bool:
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """The tail of an error message: the closest known name, or all of them."""
+    """The tail of an error message, with its full stop: the closest known name, or all of them."""
     names = list(known)
     close = difflib.get_close_matches(given.lower(), names, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(names)}"
+    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(names)}."

@@ -83,6 +83,7 @@ def prepare(config: Config, *, task: Task | None = None, method: Method | str | 
     note = None
     if task is None:
         task, note = _task(config)
+    check_listed(method, task.clients)
     train = config.train
     plan = RunPlan(
         train.rounds,
@@ -146,6 +147,14 @@ def _task(config: Config) -> tuple[Task, str | None]:
         device=run.device,
     )
     return task, reading(dataset) if wanted.dataset.endswith(".npz") else None
+
+
+def check_listed(method: Method, clients: int) -> None:
+    """Refuse a part that lists clients which are not there."""
+    for axis, part in method.parts.items():
+        listed = getattr(part, "clients", ())
+        if isinstance(listed, tuple) and any(client >= clients for client in listed):
+            raise InputError(f"{axis} = {part}: must list clients from 0 to {clients - 1}. Try clients=0.")
 
 
 def check_device(device: str) -> None:

@@ -10,7 +10,6 @@ from bherd.loop.server import weighted
 from bherd.loop.visits import plan_steps
 from bherd.method import Method, shares
 from bherd.parts.records import Report
-from bherd.servers.sgd import ServerSgd
 from bherd.step_length import Step
 
 
@@ -18,7 +17,9 @@ def step_of(method: Method, reports: Sequence[Report], epochs: float) -> Step:
     """The step that these reports lead to, by their steps, kept counts and weights alone.
 
     The length is the one that the step has where every gradient is the same vector: then FedAvg goes
-    sum p_i tau_i of it, and how far another method goes is a matter of its factors only.
+    sum p_i tau_i of it, and how far another method goes is a matter of its factors only. Under a
+    server that is not proportional (Adam and its kin) it is the length of the direction alone; what a server
+    adds over the rounds (momentum, extrapolation) is not counted.
 
     Args:
         method: whose selector and server rule decide the step.
@@ -32,7 +33,7 @@ def step_of(method: Method, reports: Sequence[Report], epochs: float) -> Step:
     fedavg = sum(p * report.steps for p, report in zip(shares(ones), ones, strict=True))
     kept_share = sum(report.kept for report in ones) / sum(report.steps for report in ones)
     asked = None if method.selector.keeps_all else method.selector.nominal_share()
-    rate = method.server.lr if isinstance(method.server, ServerSgd) else 1.0
+    rate = float(getattr(method.server, "lr", 1.0)) if method.server.proportional else 1.0
     return Step(kept_share, asked, rate * direction / fedavg)
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from bherd.conclusion import SAME_STEP
 from bherd.config import MethodConfig
 from bherd.labels import number
+from bherd.methods import proportional
 from bherd.step_length import SAME, Step, times_fedavg
 
 
@@ -66,7 +67,7 @@ def _missing(one: Stepper, steppers: Sequence[Stepper]) -> tuple[str, ...]:
     """The controls of a method at its own length that no other method of the comparison is."""
     same = [other for other in steppers if other.base == one.base and _as_long(other, one)]
     missing = []
-    if all(other.selects for other in same):
+    if all(other.selects for other in same) and proportional(one.method):
         missing.append(f"{one.base},server_lr={one.step.length:.3g}")
     if one.method.alpha is not None and not any(_is_random(other, one) for other in same):
         missing.append(f"random-{one.base},alpha={number(one.method.alpha)}" + _step(one.method))

@@ -72,16 +72,16 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
 def execute(args: argparse.Namespace) -> int:
     given = given_by(args)
     method = given.pop("method", {})
-    common = {key: method.pop(key) for key in (*SHORTHANDS, "step") if method.get(key) is not None}
-    base = with_model(from_dict(given)).replace(method="fedavg", **{"order": "reshuffled", **method})
+    method.pop("name", None)
+    base = with_model(from_dict(given)).replace(method="fedavg", order="reshuffled")
     if args.seeds < 1:
         raise InputError(f"--seeds is {args.seeds}, but at least 1 is needed")
     if args.target is not None and not 0 < args.target <= 1:
         raise InputError(f"--target is {args.target}, but an accuracy between 0 and 1 is expected")
     from bherd.many.compare import collect, default_target, free_folder, parse_variant, plan
 
-    variants = [parse_variant(text, base, common) for text in args.methods]
-    notes = not_common(common, variants)
+    variants = [parse_variant(text, base, method) for text in args.methods]
+    notes = not_common({key: method[key] for key in (*SHORTHANDS, "step") if key in method}, variants)
     if args.controls:
         variants, unknown = with_controls(variants, range(args.seeds))
         notes += unknown

@@ -10,7 +10,7 @@ from typing import Any
 from bherd.config import all_settings
 from bherd.parts.presets import BASES, CENTRALIZED, PREFIXES, PRESETS
 from bherd.parts.schedule import KINDS
-from bherd.parts.spec import describe_part
+from bherd.parts.spec import complete, describe_part
 from bherd.parts.table import TABLE
 
 MODELS = {
@@ -37,9 +37,7 @@ def table(title: str) -> dict[str, str]:
         prefixes = {f"{prefix}*": preset for prefix, preset in PREFIXES.items()}
         return {name: preset.about for name, preset in {**BASES, **prefixes, **CENTRALIZED}.items()}
     if title == "parts":
-        return {
-            f"{axis} {name}": describe_part(axis, name) for axis, row in TABLE.items() for name in row.parts
-        }
+        return {axis: f"{row.question}: {', '.join(row.parts)}" for axis, row in TABLE.items()}
     if title == "schedules":
         return {f"{name}:{kind.arguments}": kind.help for name, kind in KINDS.items()}
     if title == "settings":
@@ -74,15 +72,44 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> None:
 def execute(args: argparse.Namespace) -> int:
     chosen = [args.what] if args.what else list(TABLES)
     if args.json:
-        names = {title: list(table(title)) for title in chosen}
+        names: dict[str, Any] = {title: list(table(title)) for title in chosen}
         if "methods" in names:
             names["methods"] = list(PRESETS)
+        if "parts" in names:
+            names["parts"] = {axis: list(row.parts) for axis, row in TABLE.items()}
         sys.stdout.write(json.dumps(names) + "\n")
         return 0
     width = max(60, min(100, shutil.get_terminal_size().columns))
+    if args.what == "parts":
+        _print_parts(width)
+        return 0
     for title in chosen:
-        sys.stdout.write(f"{title}\n")
+        more = " (`bherd list parts` describes each)" if title == "parts" else ""
+        sys.stdout.write(f"{title}{more}\n")
         for name, what in table(title).items():
-            text = textwrap.fill(what, width, initial_indent=f"  {name:<24}", subsequent_indent=" " * 26)
-            sys.stdout.write(f"{text}\n")
+            sys.stdout.write(_filled(what, width, f"  {name:<24}", " " * 26))
     return 0
+
+
+def _print_parts(width: int) -> None:
+    """Axis by axis: each part as it is written, with its defaults, and what it does."""
+    for axis, row in TABLE.items():
+        sys.stdout.write(f"{axis}: {row.question}\n")
+        for name in row.parts:
+            sys.stdout.write(f"  {complete(axis, name)}\n")
+            sys.stdout.write(_filled(describe_part(axis, name), width, " " * 6, " " * 6))
+        sys.stdout.write("\n")
+    sys.stdout.write(_filled(_NOTE, width))
+
+
+def _filled(text: str, width: int, first: str = "", others: str = "") -> str:
+    """The text in lines, with names such as mean-of-last in one piece."""
+    lines = textwrap.fill(text, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
+    return f"{lines}\n"
+
+
+_NOTE = (
+    "A part is named by a flag (--selector herding,alpha=0.3), in a method "
+    "(fedavg,selector=herding,alpha=0.3) or in [method] of a TOML file; what is left out has the default "
+    "shown. A number with a point may be a schedule over the rounds (`bherd list schedules`). Your own part is package.module:factory."
+)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bherd.config import Config, all_settings, from_dict
+from bherd.config_tables import AS_THE_METHOD
 from bherd.default_model import with_model
 from bherd.errors import InputError
 from bherd.method_texts import SHORTHANDS
@@ -14,11 +15,21 @@ from bherd.settings import Setting, options_of
 
 _TITLES = {"method": "method", "task": "task", "train": "training", "run": "computing"}
 """How help calls the tables."""
+_PARTS = """\
+A method is a name and a PART for each question of a round. A PART is
+NAME[,key=value]..., such as herding,alpha=0.3, or your own
+package.module:factory[,key=value]...; `bherd list parts` describes them. What is
+not given is as the method of that name has it. A number of a part may be a
+schedule over the rounds, such as linear:0.3:1.0:50.
+"""
 
 
 def number_or_share(text: str) -> int | float:
     """'10' is a number of clients, '0.1' a share."""
-    return int(text) if text.strip().lstrip("+-").isdigit() else float(text)
+    try:
+        return int(text) if text.strip().lstrip("+-").isdigit() else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number, 10, nor a share, 0.1") from None
 
 
 def add_config_options(parser: argparse.ArgumentParser, *, one_run: bool) -> None:
@@ -26,12 +37,15 @@ def add_config_options(parser: argparse.ArgumentParser, *, one_run: bool) -> Non
     parser.add_argument(
         "--config", metavar="FILE.toml", type=Path, help="settings from a TOML file; flags win over it"
     )
-    groups = {title: parser.add_argument_group(title) for title in _TITLES.values()}
+    groups = {
+        title: parser.add_argument_group(title, _PARTS if title == "method" else None)
+        for title in _TITLES.values()
+    }
     for one in all_settings():
         if one_run or one.name not in ("name", "seed"):
             _add_flag(groups["training" if one.name == "seed" else _TITLES[one.table]], one)
     for key, (axis, parameter) in SHORTHANDS.items():
-        text = f"shorthand for the {axis}'s {parameter}, where it has one"
+        text = f"the {axis}'s {parameter}, where it has one"
         groups["method"].add_argument(f"--{key.replace('_', '-')}", dest=key, metavar="NUMBER", help=text)
     parser.add_argument(
         "--set",
@@ -44,7 +58,8 @@ def add_config_options(parser: argparse.ArgumentParser, *, one_run: bool) -> Non
 
 
 def _add_flag(group: "argparse._ArgumentGroup", one: Setting) -> None:
-    text = f"{one.help} [{one.usual}]".replace("%", "%%")
+    text = one.help if one.usual == AS_THE_METHOD else f"{one.help} [{one.usual}]"
+    text = text.replace("%", "%%")
     if bool in options_of(one.kind):
         switch = argparse.BooleanOptionalAction
         group.add_argument(f"--{one.option}", dest=one.name, action=switch, default=None, help=text)
@@ -78,12 +93,13 @@ def config_from(args: argparse.Namespace) -> Config:
 def given_by(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """What the file, --set and the flags say, without defaults.
 
-    A method that a flag names replaces the file's whole [method] table.
+    A method that a flag names replaces the file's whole [method] table, and so do the methods of a
+    comparison if that table names one; settings without a name are for all of them.
     """
     tree: dict[str, dict[str, Any]] = {}
     if args.config is not None:
         tree = _read(args.config)
-    if getattr(args, "name", None) is not None:
+    if getattr(args, "name", None) is not None or ("methods" in args and "name" in tree.get("method", {})):
         tree.pop("method", None)
     for assignment in args.assignments:
         section, key, value = _assignment(assignment)

@@ -18,6 +18,9 @@ examples:
   bherd run --method bherd-fedavg --alpha 0.5 --rounds 50 --lr 1e-3
   bherd run --method bherd-fedavg --step amplified --dataset mnist --partition case3
   bherd run --method scaffold --model mlp --lr 0.05 --batch-size 20 --partition dirichlet:0.3 --clients 20
+  bherd run --method fedavg --selector herding,alpha=0.3 --server adam,lr=0.01 --transform quantize,bits=4
+  bherd run --method fedavg,server=adam,server.lr=0.01 --participation shuffled --cohort 2
+  bherd run --method bherd-fedprox --mu 0.1 --alpha linear:0.3:1.0:50 --shipped mean-of-last,k=10
   bherd run --config experiment.toml --seed 7 --set run.eval_train=false
   bherd run --model mypackage.models:resnet --dataset mydata.npz --device cuda
 
@@ -116,7 +119,8 @@ def work_with_progress(
         ended = "no evaluation"
         if summary["final"]:
             ended = figures(summary["final"], own_metric=is_own_task(config.task.dataset))
-        sys.stdout.write(f"{summary['rounds_done']} rounds in {summary['seconds']:.1f} s: {ended}\n")
+        done = summary["rounds_done"]
+        sys.stdout.write(f"{done} round{'s' * (done != 1)} in {summary['seconds']:.1f} s: {ended}\n")
         sys.stdout.write(f"results: {out}\n")
     return EXIT_DIVERGED if diverged else EXIT_DONE
 

@@ -12,8 +12,9 @@ from bherd.config import Config, MethodConfig, difference
 from bherd.errors import BherdError, InputError
 from bherd.labels import folder_name, method_label
 from bherd.many.jobs import Job
-from bherd.method_texts import SHORTHANDS
+from bherd.method_texts import SHORTHANDS, take_apart
 from bherd.parts.spec import parameters
+from bherd.parts.table import AXES
 from bherd.runs.directory import find_runs
 from bherd.runs.read import Run, read_config, read_run
 from bherd.statistics import Interval, Reach, common_target, interval, reach, rounds_to
@@ -76,17 +77,27 @@ def parse_variant(text: str, base: Config, common: Mapping[str, Any] | None = No
 
     Args:
         text: 'bherd-fedavg,alpha=0.3,step=amplified', as `--method` takes it.
-        base: the settings that all methods share; its own parts and its order go to the method.
-        common: shorthands and the step for the methods that have them and do not set them.
+        base: the settings that all methods share, with the order of all that do not name one.
+        common: parts for all methods, and shorthands and the step for those that have them; what the text
+            sets stays as the text has it.
     """
+    _, own = take_apart(text)
+    wanted = {key: value for key, value in (common or {}).items() if not _is_set(key, own)}
+    parts = {"order": base.method.order, **{key: value for key, value in wanted.items() if key in AXES}}
     try:
-        variant = base.replace(method=text, **{} if "order=" in text else {"order": base.method.order})
+        variant = base.replace(method=text, **{key: part for key, part in parts.items() if key not in own})
     except InputError as error:
-        raise InputError(f"method {text!r}: {error}") from error
-    for key, value in (common or {}).items():
-        if f"{key}=" not in text and has_setting(variant.method, key):
+        said = str(error)
+        raise InputError(said if said.startswith("method ") else f"method {text!r}: {said}") from error
+    for key, value in wanted.items():
+        if key not in AXES and has_setting(variant.method, key):
             variant = variant.replace(**{key: value})
     return variant
+
+
+def _is_set(key: str, refinements: Mapping[str, str]) -> bool:
+    """Whether a method's own refinements set it: `server_lr` is also 'server.lr'."""
+    return key in refinements or ".".join(SHORTHANDS.get(key, ())) in refinements
 
 
 def has_setting(method: MethodConfig, key: str) -> bool:
@@ -101,7 +112,8 @@ def plan(variants: Sequence[Config], seeds: Sequence[int], directory: Path) -> l
     """A job for each method and seed, in DIRECTORY/METHOD/seed-S."""
     labels = [folder_name(variant) for variant in variants]
     if len(set(labels)) < len(labels):
-        raise InputError(f"a method is given twice: {', '.join(labels)}")
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise InputError(f"a method is given twice: {twice}. Leave one of them out, or tell them apart.")
     return [
         Job(variant.replace(seed=seed), directory / label / f"seed-{seed}")
         for seed in seeds

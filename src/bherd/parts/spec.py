@@ -95,10 +95,9 @@ def parameters(axis: str, name: str) -> Mapping[str, Any]:
 
 
 def describe_part(axis: str, name: str) -> str:
-    """A part in one line: its parameters with their defaults, and the first sentence of its docstring."""
+    """What a part does: the first paragraph of its docstring, in one line."""
     about = (inspect.getdoc(_factory(axis, name)) or "").split("\n\n")[0].replace("\n", " ")
-    given = [f"{key}={text_of(default)}" for key, default in parameters(axis, name).items()]
-    return f"[{', '.join(given)}] {about}" if given else about
+    return about[:-1] + "." if about.endswith((":", ",")) else about
 
 
 @lru_cache(maxsize=1024)
@@ -108,7 +107,7 @@ def _complete(axis: str, text: str) -> tuple[str, Part]:
     given = dict(spec.params)
     for key in given:
         if key not in known:
-            has = f" has no parameter {key!r}" + (did_you_mean(key, known) if known else ": it has none")
+            has = f" has no parameter {key!r}" + (did_you_mean(key, known) if known else "; it has none.")
             raise InputError(f"{axis} = {text!r}: {spec.name}{has}")
     values: dict[str, Value] = {}
     for key, (kind, default) in known.items():
@@ -118,19 +117,20 @@ def _complete(axis: str, text: str) -> tuple[str, Part]:
             raise InputError(f"{axis} = {text!r}: {key} is missing. Write {spec.name},{key}=...")
         else:
             values[key] = default
-    part = _make(axis, spec.name, values)
+    part = _make(axis, text, values)
     for key, value in values.items():
         if isinstance(value, Schedule):  # the numbers of later rounds are checked now
-            _make(axis, spec.name, {**values, key: value.next})
+            _make(axis, text, {**values, key: value.next})
     return str(Spec(spec.name, tuple((key, text_of(value)) for key, value in values.items()))), part
 
 
-def _make(axis: str, name: str, values: Mapping[str, Value]) -> Part:
+def _make(axis: str, text: str, values: Mapping[str, Value]) -> Part:
     part: object
+    name = text.partition(",")[0]
     try:
         part = _factory(axis, name)(**values)
     except InputError as error:
-        raise InputError(f"{axis} = {name!r}: {error}") from error
+        raise InputError(f"{axis} = {text!r}: {error}") from error
     except Exception as error:
         if ":" not in name:
             raise
@@ -194,7 +194,7 @@ def _value(what: str, kind: Any, text: str) -> Value:
         try:
             return Schedule(text)
         except InputError as error:
-            raise InputError(f"{what} = {error}") from error
+            raise InputError(f"{what} = {error}") from None
     try:
         if kind == tuple[int, ...]:
             return tuple(int(number) for number in text.split("+"))

@@ -3,9 +3,8 @@
 import shlex
 
 from bherd.config import Config, all_settings, differences
+from bherd.labels import as_argument
 from bherd.names import is_own_task
-
-_ALWAYS = ("method.name", "run.seed")
 
 
 def command(config: Config) -> str | None:
@@ -15,11 +14,13 @@ def command(config: Config) -> str | None:
     """
     if is_own_task(config.task.dataset):
         return None
-    told = {*_ALWAYS, *(other.path for other in differences(Config(), config))}
+    told = {"run.seed", *(other.path for other in differences(Config(), config))}
     if config.task.data_dir is not None:
         told.add("task.data_dir")  # decides nothing, but the data must be found
-    words = ["bherd", "run"]
+    words = ["bherd", "run", "--method", as_argument(config.method)]
     for one in all_settings():
+        if one.table == "method":
+            continue
         value = getattr(getattr(config, one.table), one.name)
         if value is None:
             continue

@@ -1,7 +1,7 @@
 """A server that steps by Adagrad (FedAdagrad)."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from bherd.parts.checks import check_fraction, check_positive
 from bherd.parts.part import Tensors
@@ -28,6 +28,8 @@ class ServerAdagrad(ServerOptimizer):
     Use it where few coordinates are touched per round and no rate is to be scheduled: its steps shrink by
     themselves, as one over the root of the number of rounds.
     """
+
+    proportional: ClassVar[bool] = False
 
     lr: float = 0.1
     """The server's learning rate: about the first move of each coordinate."""

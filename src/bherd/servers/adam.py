@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from bherd.parts.checks import check_fraction, check_positive
 from bherd.parts.part import Tensors
@@ -29,6 +29,8 @@ class ServerAdam(ServerOptimizer):
     moves by about lr per round whatever the clients' rate, so tune lr, from 0.01 up; tau bounds the
     smallest move that counts as one.
     """
+
+    proportional: ClassVar[bool] = False
 
     lr: float = 0.1
     """The server's learning rate: about the move of each coordinate per round."""

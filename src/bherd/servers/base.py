@@ -14,6 +14,8 @@ class ServerOptimizer(Part):
     """Moves the server's parameters along the direction of a round."""
 
     AXIS: ClassVar[str] = "server"
+    proportional: ClassVar[bool] = True
+    """Whether a direction of twice the length moves the server just as far as twice the rate does."""
 
     def init(self, params: "Tensor") -> Tensors:
         """Its memory before the first round."""

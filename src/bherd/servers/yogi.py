@@ -1,7 +1,7 @@
 """A server that steps by Yogi (FedYogi)."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from bherd.parts.checks import check_fraction, check_positive
 from bherd.parts.part import Tensors
@@ -27,6 +27,8 @@ class ServerYogi(ServerOptimizer):
     Use it as `adam`, where rounds with little to say follow rounds with much: v falls by no more than its
     new entries, so that the steps do not suddenly grow.
     """
+
+    proportional: ClassVar[bool] = False
 
     lr: float = 0.1
     """The server's learning rate: about the move of each coordinate per round."""
