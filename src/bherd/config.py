@@ -102,7 +102,7 @@ def find_setting(name: str) -> Setting:
     """The setting of this name, the field's or the flag's; every name is unique."""
     known = {word: one for one in all_settings() for word in (one.name, one.word)}
     if name not in known:
-        raise InputError(f"there is no setting {name!r}{did_you_mean(name, known)}")
+        raise InputError(f"there is no setting {name!r}{did_you_mean(name, [*known, *SHORTHANDS])}")
     return known[name]
 
 

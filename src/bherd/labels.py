@@ -65,11 +65,16 @@ def describe_task(config: Config) -> str:
         else f", {_cohort(train.cohort)} per round"
     )
     epochs = "" if train.epochs == 1 else f"E = {number(train.epochs)}, "
-    orders = {"reshuffled": ", a new sample order every epoch"}
+    known = {
+        "None": "",
+        "reshuffled": ", a new sample order every epoch",
+        "fixed": ", one fixed sample order",
+    }
+    order = config.method.part_name("order")
     return (
         f"{task.dataset} ({task.partition}, {_many(task.clients, 'client')}{some}), {task.model}, "
         f"{_many(train.rounds, 'round')}, {epochs}B = {number(train.batch_size)}, lr = {number(train.lr)}"
-        f"{orders.get(config.method.order or '', '')}"
+        f"{known.get(order, f', samples in {order} order')}"
     )
 
 

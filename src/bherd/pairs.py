@@ -54,14 +54,14 @@ _PAIRS = (
 
 
 def refuse_pairs(parts: Mapping[str, Part]) -> None:
-    """Raise `InputError` for the first pair that makes no sense."""
+    """Raise `InputError` for the first pair that makes no sense, of the parts that are there."""
     for first, says, second, says_too, why in _PAIRS:
-        one, other = parts[first], parts[second]
+        one, other = parts.get(first), parts.get(second)
         if _says(one, says) and _says(other, says_too):
             raise InputError(f"{first} = {one} with {second} = {other}: {why}. Change one of them.")
 
 
-def _says(part: Part, name: str) -> bool:
+def _says(part: Part | None, name: str) -> bool:
     """Whether a part says so of itself, in any round: a schedule that begins at 0 may end elsewhere."""
     value = getattr(part, name, False)
-    return bool(value.at(1) or value.last) if isinstance(value, Schedule) else bool(value)
+    return bool(value.at(1) or value.next) if isinstance(value, Schedule) else bool(value)

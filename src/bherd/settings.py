@@ -160,7 +160,8 @@ def describe_settings(table: type[Table]) -> str:
     for one in table.SETTINGS:
         free = "" if one.decides else " A resume may change it."
         text = f"{one.help}.{free}"
-        blocks.append(f"    {one.name} = {one.usual}\n{textwrap.indent(textwrap.fill(text, 88), ' ' * 8)}")
+        lines = textwrap.fill(text, 88, break_on_hyphens=False)
+        blocks.append(f"    {one.name} = {one.usual}\n{textwrap.indent(lines, ' ' * 8)}")
     return "\n".join(blocks)
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bherd.parts.spec import complete
+from bherd.parts.table import TABLE
 from tests.command_line import FAST, run
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
@@ -101,20 +103,20 @@ def test_what_was_left_to_defaults_is_spelled_out(capsys: pytest.CaptureFixture[
     assert run("run", *FAST, "--partition", "dirichlet") == 0
     header = capsys.readouterr().out.splitlines()[0]
     assert header == (
-        "bherd-fedavg alpha=0.5 on mnist-mini (dirichlet:0.5, 5 clients), svm, 2 rounds, B = 100, "
-        "lr = 0.001, one fixed sample order, seed 0"
+        "bherd-fedavg alpha=0.5 order=fixed on mnist-mini (dirichlet:0.5, 5 clients), svm, 2 rounds, "
+        "B = 100, lr = 0.001, one fixed sample order, seed 0"
     )
     (directory,) = Path("runs").iterdir()
     assert directory.name == "bherd-fedavg-mnist-mini-dirichlet0.5-seed0"
     assert 'partition = "dirichlet:0.5"\n' in (directory / "config.toml").read_text()
 
 
-def test_reshuffle_defaults_to_the_method_s_habit() -> None:
-    for method, habit in (("fedavg", "true"), ("bherd-fedavg", "false"), ("grab-scaffold", "false")):
+def test_the_order_defaults_to_the_method_s_habit() -> None:
+    for method, habit in (("fedavg", "reshuffled"), ("bherd-fedavg", "fixed"), ("grab-scaffold", "fixed")):
         assert run("run", *FAST, "--method", method, "--out", method, "--quiet") == 0
-        assert f"reshuffle = {habit}\n" in Path(method, "config.toml").read_text()
-    assert run("run", *FAST, "--method", "fedavg", "--no-reshuffle", "--out", "fixed", "--quiet") == 0
-    assert "reshuffle = false\n" in Path("fixed/config.toml").read_text()
+        assert f'order = "{habit}"\n' in Path(method, "config.toml").read_text()
+    assert run("run", *FAST, "--method", "fedavg", "--order", "fixed", "--out", "fixed", "--quiet") == 0
+    assert 'order = "fixed"\n' in Path("fixed/config.toml").read_text()
 
 
 def test_centralized_is_one_client_with_all_data() -> None:
@@ -125,10 +127,28 @@ def test_centralized_is_one_client_with_all_data() -> None:
 
 
 BAD_INPUTS: list[tuple[list[object], str]] = [
-    (["--alpha", "0"], r"alpha is 0\.0.*\(0, 1\]"),
-    (["--alpha", "1.5"], r"alpha is 1\.5.*\(0, 1\]"),
-    (["--alpha", "nan"], r"alpha is nan"),
-    (["--alpha", "half"], r"--alpha.*'half'"),
+    (["--alpha", "0"], r"alpha = 0\.0.*\(0, 1\]"),
+    (["--alpha", "1.5"], r"alpha = 1\.5.*\(0, 1\]"),
+    (["--alpha", "nan"], r"alpha = nan"),
+    (["--alpha", "half"], r"alpha = 'half': must be a number or a schedule"),
+    (["--alpha", "linear:0.3"], r"alpha = 'linear:0\.3': must be linear:START:END:ROUNDS"),
+    (["--method", "fedavg", "--alpha", "0.3"], r"fedavg ignores it, since it keeps every gradient"),
+    (["--selector", "herdin"], r"'herdin' is not known; did you mean 'herding'"),
+    (["--selector", "herding,alpha=2"], r"alpha = 2\.0.*\(0, 1\]. Try 0\.5"),
+    (["--selector", ""], r"known are everything, herding, .*matching\. Your own part is package"),
+    (["--selector", "nowhere.at:all"], r"selector = 'nowhere\.at:all': it cannot be imported"),
+    (["--selector", "os:getcwd"], r"gives a str, but a frozen dataclass .* is expected"),
+    (["--server", "adam,rate=1"], r"adam has no parameter 'rate'; known are lr, beta1, beta2, tau"),
+    (
+        ["--method", "feddyn", "--transform", "top-k"],
+        r"transform = top-k,.* with correction = dynamic.*Change",
+    ),
+    (["--method", "scaffold", "--transform", "gaussian"], r"in the clear beside the update that is hidden"),
+    (["--participation", "listed,clients=9"], r"must list clients from 0 to 4"),
+    (["--transform", "sign-flip,clients=1+9"], r"must list clients from 0 to 4"),
+    (["--participation", "0.1"], r"How many is another setting: cohort = 0\.1"),
+    (["--order", "reshufled"], r"did you mean 'reshuffled'"),
+    (["--mu", "0.1"], r"its correction is none, which has no parameters"),
     (["--method", "bherd-fedavgg"], r"'bherd-fedavgg'.*did you mean 'bherd-fedavg'"),
     (["--step", "equatoin"], r"step is 'equatoin'.*equation, amplified"),
     (["--clients", "0"], r"clients is 0.*at least 1"),
@@ -136,11 +156,12 @@ BAD_INPUTS: list[tuple[list[object], str]] = [
     (["--batch-size", "0"], r"batch_size is 0"),
     (["--lr", "nan"], r"lr is nan"),
     (["--lr", "-1"], r"lr is -1"),
-    (["--server-lr", "inf"], r"server_lr is inf"),
+    (["--server-lr", "inf"], r"lr = inf: must be a positive number"),
     (["--rounds", "0"], r"rounds is 0"),
     (["--epochs", "0"], r"epochs is 0"),
-    (["--participation", "6"], r"participation is 6 clients.*there are 5"),
-    (["--participation", "1.5"], r"participation is 1\.5"),
+    (["--cohort", "6"], r"cohort is 6 clients.*there are 5"),
+    (["--cohort", "1.5"], r"cohort is 1\.5"),
+    (["--cohort", "some"], r"--cohort: 'some' is neither a number, 10, nor a share, 0\.1"),
     (["--seed", "-1"], r"seed is -1"),
     (["--dataset", "mnsit-mini"], r"mnsit-mini.*mnist-mini"),
     (["--dataset", "absent.npz"], r"absent\.npz"),
@@ -261,6 +282,23 @@ def test_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
     names = json.loads(capsys.readouterr().out)["methods"]
     assert "random-fednova" in names
     assert "centralized" in names
+
+
+def test_list_parts_tells_each_with_its_defaults_in_eighty_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run("list", "parts") == 0
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 80
+    for axis, row in TABLE.items():
+        assert f"{axis}: {row.question}\n" in printed
+        for name in row.parts:
+            assert f"\n  {complete(axis, name)}\n      " in printed
+    assert run("list", "parts", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["parts"] == {
+        axis: list(row.parts) for axis, row in TABLE.items()
+    }
 
 
 @pytest.mark.parametrize("command", ["", "run", "compare", "resume", "list", "data", "demo"])

@@ -29,7 +29,8 @@ from bherd.config import (
 )
 from bherd.errors import InputError
 from bherd.labels import describe
-from bherd.names import METHOD_NAMES, did_you_mean
+from bherd.names import did_you_mean
+from bherd.parts.presets import PRESETS
 from bherd.toml import parse_toml
 
 
@@ -42,7 +43,7 @@ def test_defaults_are_the_papers() -> None:
 
 
 def test_there_and_back() -> None:
-    config = Config().replace(alpha=0.3, seed=7, participation=2, reshuffle=True, data_dir="somewhere")
+    config = Config().replace(alpha=0.3, seed=7, cohort=2, order="reshuffled", data_dir="somewhere")
     assert from_dict(to_dict(config)) == config
     assert from_dict({}) == Config()
     assert from_dict({"train": {}}) == Config()
@@ -50,19 +51,29 @@ def test_there_and_back() -> None:
 
 def test_a_config_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Config().method.alpha = 0.1  # type: ignore[misc]
+        Config().method.selector = "random"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
     ("setting", "value", "message"),
     [
-        ("alpha", 0.0, r"alpha is 0.0, .*\(0, 1\]"),
-        ("alpha", 1.5, r"alpha is 1.5, .*\(0, 1\]"),
-        ("alpha", -0.5, "alpha is -0.5"),
-        ("alpha", math.nan, "alpha is nan"),
-        ("alpha", math.inf, "alpha is inf"),
-        ("server_lr", 0.0, "server_lr is 0.0, but it must be positive"),
-        ("server_lr", math.nan, "server_lr is nan"),
+        ("alpha", 0.0, r"alpha = 0.0: .* must be in \(0, 1\]\. Try 0\.5"),
+        ("alpha", 1.5, r"alpha = 1.5: .* must be in \(0, 1\]"),
+        ("alpha", -0.5, "alpha = -0.5: "),
+        ("alpha", math.nan, "alpha = nan: "),
+        ("alpha", math.inf, "alpha = inf: "),
+        ("alpha", "half", "alpha = 'half': must be a number or a schedule"),
+        ("alpha", True, "alpha = 'true': must be a number or a schedule"),
+        ("alpha", "linear:0.3:1.5:10", r"alpha=linear:0.3:1.5:10': alpha = 1.5: .* must be in \(0, 1\]"),
+        ("alpha", "linear:0.3", "alpha = 'linear:0.3': must be linear:START:END:ROUNDS"),
+        ("server_lr", 0.0, "lr = 0.0: must be a positive number"),
+        ("server_lr", math.nan, "lr = nan: must be a positive number"),
+        ("selector", "herdin", "selector = 'herdin': 'herdin' is not known; did you mean 'herding'"),
+        ("selector", "herding,alpha", "'alpha' is no parameter. A part is written NAME,key=value"),
+        ("selector", "grab,alpha=0.3", "grab has no parameter 'alpha'; it has none"),
+        ("server", "adam,rate=1", "adam has no parameter 'rate'; known are lr, beta1, beta2, tau"),
+        ("order", "fixd", "order = 'fixd': .*did you mean 'fixed'"),
+        ("participation", "0.1", "participation is '0.1', but .*: cohort = 0.1"),
         ("lr", 0.0, "lr is 0.0, but it must be positive"),
         ("lr", -1.0, "lr is -1.0"),
         ("lr", math.nan, "lr is nan"),
@@ -80,11 +91,11 @@ def test_a_config_is_frozen() -> None:
         ("seed", -1, "seed is -1, but it must not be negative"),
         ("workers", -1, "workers is -1"),
         ("checkpoint_every", -1, "checkpoint_every is -1"),
-        ("participation", 0, "participation is 0 clients a round"),
-        ("participation", 6, "participation is 6 clients a round, but there are 5"),
-        ("participation", 0.0, r"participation is 0.0, but a share must lie in \(0, 1\]"),
-        ("participation", 5.0, "write it without a point"),
-        ("participation", math.nan, "participation is nan"),
+        ("cohort", 0, "cohort is 0 clients per round"),
+        ("cohort", 6, "cohort is 6 clients per round, but there are 5"),
+        ("cohort", 0.0, r"cohort is 0.0, but a share must lie in \(0, 1\]"),
+        ("cohort", 5.0, "write it without a point"),
+        ("cohort", math.nan, "cohort is nan"),
         ("name", "fedavgg", "'fedavgg', which is not known; did you mean 'fedavg'"),
         ("name", "BHERD-fedavg", "did you mean 'bherd-fedavg'"),
         ("name", "zzz", "known are centralized, fedavg"),
@@ -98,15 +109,15 @@ def test_a_value_that_no_run_can_use(setting: str, value: object, message: str) 
 
 def test_direct_construction_is_checked_too() -> None:
     with pytest.raises(InputError, match="alpha"):
-        Config(method=MethodConfig(alpha=0.0))
+        Config(method=MethodConfig(selector="herding,alpha=0.0"))
     with pytest.raises(InputError, match="batch_size"):
         Config(train=TrainConfig(batch_size=0))
     with pytest.raises(InputError, match="clients"):
         Config(task=TaskConfig(clients=0))
     with pytest.raises(InputError, match="seed"):
         Config(run=RunConfig(seed=-1))
-    with pytest.raises(InputError, match="participation"):
-        Config(task=TaskConfig(clients=3), train=TrainConfig(participation=4))
+    with pytest.raises(InputError, match="cohort"):
+        Config(task=TaskConfig(clients=3), train=TrainConfig(cohort=4))
 
 
 @pytest.mark.parametrize(
@@ -116,13 +127,13 @@ def test_direct_construction_is_checked_too() -> None:
         ("clients", 5.0, "a whole number"),
         ("clients", "5", "a whole number"),
         ("rounds", 1.5, "a whole number"),
-        ("alpha", True, "a number"),
-        ("alpha", "0.5", "a number"),
-        ("server_lr", None, "a number"),
-        ("participation", True, "a whole number or a number"),
-        ("participation", "all", "a whole number or a number"),
-        ("reshuffle", 1, "true or false"),
-        ("reshuffle", "yes", "true or false"),
+        ("selector", 0.5, "a text"),
+        ("participation", 3, "a text"),
+        ("order", True, "a text"),
+        ("cohort", True, "a whole number or a number"),
+        ("cohort", "all", "a whole number or a number"),
+        ("ledger", 1, "true or false"),
+        ("ledger", "yes", "true or false"),
         ("eval_train", 0, "true or false"),
         ("dataset", 3, "a text"),
         ("step", "longer", "one of equation, amplified"),
@@ -143,16 +154,19 @@ def test_whole_numbers_where_numbers_are_wanted() -> None:
 
 
 @pytest.mark.parametrize("value", [1, 5, 0.2, 1.0])
-def test_participation_keeps_its_kind(value: int | float) -> None:
+def test_a_cohort_keeps_its_kind(value: int | float) -> None:
     """1 is one client, 1.0 is everybody."""
-    stored = Config().replace(participation=value).train.participation
+    stored = Config().replace(cohort=value).train.cohort
     assert stored == value
     assert type(stored) is type(value)
 
 
-def test_reshuffle_may_be_left_to_the_method() -> None:
-    assert Config().train.reshuffle is None
-    assert Config().replace(reshuffle=None).train.reshuffle is None
+def test_the_order_may_be_left_to_the_method() -> None:
+    """And is spelled out at once: fixed for what selects, reshuffled for what keeps everything."""
+    assert Config().method.order == Config().replace(order=None).method.order == "fixed"
+    assert Config().replace(method="fedavg").method.order == "reshuffled"
+    assert Config().replace(order="reshuffled").replace(method="fedavg").method.order == "reshuffled"
+    assert Config().replace(method="fedavg", order="fixed").replace(alpha=None).method.order == "fixed"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +178,7 @@ def test_reshuffle_may_be_left_to_the_method() -> None:
         ("[train]\nlearning_rate = 10", r"\[train\] has no setting 'learning_rate'; known are rounds"),
         ("[task]\nalpha = 0.5", r"\[task\] has no setting 'alpha'"),
         ("[run]\nseed = '0'", "run.seed is '0', but a whole number is expected"),
-        ("[method]\nalpha = nan", "alpha is nan"),
+        ("[method]\nalpha = nan", "alpha = nan"),
         ("alpha = 0.5", r"unknown table \[alpha\]"),
         ("method = 'fedavg'", "'method' must be a table of settings, not 'fedavg'"),
     ],
@@ -192,6 +206,8 @@ def test_replace_knows_every_setting_and_no_other() -> None:
         for name, value in values.items():
             assert find_setting(name).table == section
             assert Config().replace(**{name: value}) == Config()
+    with pytest.raises(InputError, match="no setting 'selektor'; did you mean 'selector'"):
+        Config().replace(selektor="herding")
     with pytest.raises(InputError, match="no setting 'alhpa'; did you mean 'alpha'"):
         Config().replace(alhpa=0.5)
 
@@ -204,22 +220,23 @@ def test_replace_leaves_the_old_one() -> None:
     assert new.task == old.task
 
 
-@pytest.mark.parametrize("name", METHOD_NAMES)
+@pytest.mark.parametrize("name", PRESETS)
 def test_every_named_method_is_accepted(name: str) -> None:
     assert Config().replace(name=name).method.name == name
 
 
 def test_did_you_mean() -> None:
     assert did_you_mean("fedavgg", ["fedavg", "fednova"]) == "; did you mean 'fedavg'?"
-    assert did_you_mean("xyz", ["fedavg", "fednova"]) == "; known are fedavg, fednova"
+    assert did_you_mean("xyz", ["fedavg", "fednova"]) == "; known are fedavg, fednova."
 
 
 def test_difference_tells_runs_apart_by_what_decides_the_result() -> None:
     base = Config()
     assert difference(base, base.replace(workers=3, checkpoint_every=7, data_dir="elsewhere")) is None
-    assert difference(base.replace(reshuffle=True), base) is not None
+    assert difference(base.replace(order="reshuffled"), base) is not None
+    assert difference(base.replace(order="fixed"), base) is None
     assert str(difference(base, base.replace(rounds=7))) == "train.rounds is 7 here and 100 there"
-    assert difference(base, base.replace(participation=1)) is not None
+    assert difference(base, base.replace(cohort=1)) is not None
 
 
 def test_what_decides_no_result_is_told_in_one_place() -> None:
@@ -237,8 +254,10 @@ def test_identity_is_the_same_exactly_where_there_is_no_difference() -> None:
         {"memory": "2GB"},
         {"alpha": 0.1234567},
         {"alpha": 0.1234568},
-        {"participation": 1},
-        {"reshuffle": False},
+        {"cohort": 1},
+        {"order": "reshuffled"},
+        {"order": "fixed"},
+        {"server": "sgd,lr=1"},
         {"seed": 1},
         {"eval_every": 2},
     ):
@@ -248,7 +267,7 @@ def test_identity_is_the_same_exactly_where_there_is_no_difference() -> None:
 
 
 def test_an_identity_can_be_read_back() -> None:
-    config = Config().replace(method="scaffold", participation=2, reshuffle=True, lr=1e-9)
+    config = Config().replace(method="scaffold", cohort=2, order="fixed", lr=1e-9)
     assert difference(from_dict(json.loads(identity(config))), config) is None
 
 
@@ -261,7 +280,7 @@ def test_an_identity_can_be_read_back() -> None:
         (lambda: TrainConfig(lr=10**400), "lr is inf, but it must be positive"),
         (lambda: TrainConfig(lr=-(10**400)), "lr is -inf, but it must be positive"),
         (lambda: MethodConfig(name="fedavgg"), "did you mean 'fedavg'"),
-        (lambda: MethodConfig(alpha=2.0), r"alpha is 2.0, .*\(0, 1\]"),
+        (lambda: MethodConfig(selector="herding,alpha=2.0"), r"alpha = 2.0: .*\(0, 1\]"),
         (lambda: TaskConfig(clients=0), "clients is 0"),
         (lambda: RunConfig(memory="much"), "memory is 'much'"),
         (lambda: Config(method="fedavg"), "method is 'fedavg', but a MethodConfig is expected"),  # type: ignore[arg-type]
@@ -295,16 +314,16 @@ def test_numpys_scalars_become_plain_values() -> None:
         epochs=np.int32(2),
         eval_train=np.bool_(False),
         partition=np.str_("case1"),
-        participation=np.int64(2),
+        cohort=np.int64(2),
     )
     plain = Config().replace(
-        clients=3, alpha=0.25, lr=0.01, epochs=2, eval_train=False, partition="case1", participation=2
+        clients=3, alpha=0.25, lr=0.01, epochs=2, eval_train=False, partition="case1", cohort=2
     )
     assert config == plain
     for one in all_settings():
         ours, usual = (getattr(getattr(c, one.table), one.name) for c in (config, plain))
         assert type(ours) is type(usual), one.path
-    resolved = config.replace(reshuffle=True, model="svm")
+    resolved = config.replace(order="reshuffled", model="svm")
     assert tomllib.loads(tomli_w.dumps(deciding(resolved)))["task"]["clients"] == 3
     assert TrainConfig(rounds=np.int64(3)).rounds == 3  # type: ignore[arg-type]
     with pytest.raises(InputError, match="a whole number is expected"):

@@ -111,5 +111,6 @@ def _filled(text: str, width: int, first: str = "", others: str = "") -> str:
 _NOTE = (
     "A part is named by a flag (--selector herding,alpha=0.3), in a method "
     "(fedavg,selector=herding,alpha=0.3) or in [method] of a TOML file; what is left out has the default "
-    "shown. A number with a point may be a schedule over the rounds (`bherd list schedules`). Your own part is package.module:factory."
+    "shown. A number with a point may be a schedule over the rounds (`bherd list schedules`). Your own part "
+    "is package.module:factory."
 )

@@ -44,7 +44,7 @@ def with_controls(variants: Sequence[Config], seeds: Sequence[int]) -> tuple[lis
 
     found = controls(variants, seeds)
     labels = ", ".join(method_label(config) for config in found.unknown)
-    note = f"{labels}: no control without selection was added, since no server_lr gives it this length of the step."
+    note = f"{labels}: no control without selection was added, since no server_lr gives it that step."
     return [*variants, *found.added], [note] if found.unknown else []
 
 
