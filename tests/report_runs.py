@@ -15,7 +15,10 @@ from bherd.runs.files import mark_of
 from bherd.runs.life import run
 from bherd.runs.tables import CLIENTS_SCHEMA, LEDGER_SCHEMA, SNAPSHOTS_SCHEMA
 
-BASE = bherd.Config().replace(rounds=12, lr=1e-3, workers=1, snapshot_every=4, batch_size=50)
+BASE = bherd.Config().replace(
+    rounds=12, lr=1e-3, workers=1, snapshot_every=4, batch_size=50, order="reshuffled"
+)
+"""In a new sample order every epoch, as in a comparison."""
 
 
 def comparison(folder: Path, seeds: int = 2, base: bherd.Config = BASE) -> list[Path]:

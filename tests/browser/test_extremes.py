@@ -116,7 +116,7 @@ def test_many_clients_are_paged(open_page: Open, tmp_path: Path) -> None:
 
 def test_clients_that_sit_out_are_said_to(open_page: Open, tmp_path: Path) -> None:
     """With 2 of 5 clients a round, choosing a client and moving the round never mixes clients up."""
-    run(BASE.replace(participation=2, rounds=6, snapshot_every=1), tmp_path / "run")
+    run(BASE.replace(cohort=2, rounds=6, snapshot_every=1), tmp_path / "run")
     rows = pq.read_table(tmp_path / "run" / SNAPSHOTS).to_pylist()
     opened = open_page(build([tmp_path / "run"], tmp_path / "report.html"))
     page = opened.page

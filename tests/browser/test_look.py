@@ -198,7 +198,7 @@ def test_the_plane_says_how_much_of_the_gradients_it_shows(open_page: Open, repo
 
 
 def test_clients_that_never_took_part_are_named(open_page: Open, tmp_path: Path) -> None:
-    run(BASE.replace(clients=8, participation=2, rounds=2), tmp_path / "run")
+    run(BASE.replace(clients=8, cohort=2, rounds=2), tmp_path / "run")
     seen = set(pq.read_table(tmp_path / "run" / names.CLIENTS)["client"].to_pylist())
     absent = sorted(set(range(8)) - seen)
     assert absent

@@ -119,7 +119,7 @@ def test_a_step_that_gains_nothing_alone_explains_no_gain() -> None:
 def test_without_controls_no_cause_is_named() -> None:
     finals = (0.85, 0.851, 0.85)
     said = text(ends("fedavg", 0.80, 0.80, 0.801, role=FEDAVG), ends("herd", *finals, role=HERD))
-    assert "Nothing here tells what it comes from: run fedavg:server_lr=2 and random-fedavg" in said
+    assert "Nothing here tells what it comes from: run fedavg,server_lr=2 and random-fedavg" in said
     said = text(ends("fedavg", 0.80, 0.80, 0.801, role=FEDAVG), ends("herd", *finals, role=SHORT_HERD))
     assert "At the same step, herd gains 5.0" in said
     assert "run random-fedavg," in said
@@ -129,7 +129,7 @@ def test_without_controls_no_cause_is_named() -> None:
 
 
 def test_roles_come_from_configurations() -> None:
-    base = bherd.Config().replace(reshuffle=False)
+    base = bherd.Config().replace(method="fedavg", order="fixed")
     plain = role_of(base.replace(name="fedavg", server_lr=2.0), 2.0)
     herd = role_of(base.replace(name="bherd-fedavg", step="amplified", seed=3, workers=2), 2.0)
     drawn = role_of(base.replace(name="random-fedavg", step="amplified"), 2.0)
@@ -144,6 +144,30 @@ def test_roles_come_from_configurations() -> None:
     assert shuffled.terms != herd.terms
     assert role_of(base.replace(name="reversed-fedavg"), 1.0) is None
     assert role_of(base, None) is None
+
+
+def test_a_role_knows_whether_a_rate_is_a_length() -> None:
+    """Adam's rate is none: only the same Adam is the same method without selection."""
+    base = bherd.Config().replace(order="reshuffled")
+    herd, plain, other = (
+        role_of(base.replace(name=text), 1.0)
+        for text in ("bherd-fedadam", "fedadam", "fedadam,server.lr=0.5")
+    )
+    assert herd is not None
+    assert plain is not None
+    assert other is not None
+    assert herd.server_lr is None
+    assert herd.terms == plain.terms != other.terms
+    slow, slower = (role_of(base.replace(name="fedavgm", server_lr=lr), lr) for lr in (1.0, 0.5))
+    assert slow is not None
+    assert slower is not None
+    assert (slow.server_lr, slower.server_lr) == (1.0, 0.5)
+    assert slow.terms == slower.terms
+    finals = (0.85, 0.851, 0.85)
+    longer = Role("fedadam", "chosen", 0.5, 2.0, None, "terms")
+    plain_adam = Role("fedadam", "everything", 1.0, 1.0, None, "terms")
+    said = text(ends("plain", 0.80, 0.80, 0.801, role=plain_adam), ends("herd", *finals, role=longer))
+    assert "run random-fedadam," in said
 
 
 def test_lost_methods_are_named_and_not_ranked() -> None:

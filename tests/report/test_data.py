@@ -63,7 +63,7 @@ def test_heat_maps_are_the_ledger(runs: Path) -> None:
 
 
 def test_clients_that_sat_out_are_marked(tmp_path: Path) -> None:
-    run(BASE.replace(participation=2, rounds=5), tmp_path / "run")
+    run(BASE.replace(cohort=2, rounds=5), tmp_path / "run")
     (shown,) = payload_of(tmp_path / "run").runs
     assert shown.herd is not None
     cells = np.stack(
@@ -93,8 +93,9 @@ def test_federation_counts_every_sample(runs: Path) -> None:
     assert [int(np.count_nonzero(row)) for row in shown.federation.labels] == [2] * 5
 
 
-def test_kept_labels_are_those_of_the_kept_batches(runs: Path) -> None:
-    path = runs / "bherd-fedavg_alpha0.5" / "seed-0"
+def test_kept_labels_are_those_of_the_kept_batches(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    run(BASE.replace(order="fixed"), path)
     (shown,) = payload_of(path).runs
     assert shown.fairness is not None
     labels = bherd.tasks.datasets.load_dataset("mnist-mini").y_train
@@ -109,12 +110,20 @@ def test_kept_labels_are_those_of_the_kept_batches(runs: Path) -> None:
 
 def test_reshuffled_batches_are_drawn_again(tmp_path: Path) -> None:
     """With a share of 1 everything that is visited is kept, whatever the order was."""
-    run(BASE.replace(reshuffle=True, alpha=1.0, rounds=3), tmp_path / "run")
+    run(BASE.replace(order="reshuffled", alpha=1.0, rounds=3), tmp_path / "run")
     (shown,) = payload_of(tmp_path / "run").runs
     assert shown.fairness is not None
     for client in shown.fairness.clients:
         assert client.kept == client.visited
         assert sum(client.visited) == 3 * 1000
+
+
+def test_a_learnt_order_is_shown_without_the_labels_of_its_batches(tmp_path: Path) -> None:
+    """Which samples a step saw is known to the client alone; everything else of the page is there."""
+    run(BASE.replace(order="herded", shipped="running-mean", server="adam", rounds=3), tmp_path / "run")
+    (shown,) = payload_of(tmp_path / "run").runs
+    assert shown.fairness is None
+    assert shown.herd is not None
 
 
 def test_a_dropped_class_is_named(tmp_path: Path) -> None:
@@ -176,7 +185,8 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
 
 
 def test_thinning_is_even_bounded_and_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = made_up_run(tmp_path / "run", BASE, rounds=300, steps=10, snapshots=20)
+    fixed = BASE.replace(order="fixed")
+    path = made_up_run(tmp_path / "run", fixed, rounds=300, steps=10, snapshots=20)
     whole = payload_of(path)
     assert whole.notes == []
     monkeypatch.setattr(thin, "CURVE_POINTS", 50)

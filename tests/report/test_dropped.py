@@ -78,7 +78,7 @@ def looked_at(path: Path, **changes: object) -> Fairness:
 
 @pytest.mark.parametrize("name", ["bherd-fedavg", "random-fedavg"])
 def test_clients_that_sit_out_are_not_tested_on_two_rounds(tmp_path: Path, name: str) -> None:
-    found = looked_at(tmp_path / "run", name=name, participation=0.1, rounds=20)
+    found = looked_at(tmp_path / "run", name=name, cohort=0.1, rounds=20)
     assert (found.dropped, found.tested) == ([], 0)
 
 

@@ -32,7 +32,17 @@ def test_repeated_runs_are_noted(tmp_path: Path) -> None:
             ["bherd-fedavg alpha=0.1234567", "bherd-fedavg alpha=0.1234568"],
         ),
         ({"lr": 0.1234567}, {"lr": 0.1234568}, ["lr=0.1234567", "lr=0.1234568"]),
-        ({"participation": 1}, {"participation": 1.0}, ["participation=1", "participation=1.0"]),
+        ({"cohort": 1}, {"cohort": 1.0}, ["cohort=1", "cohort=1.0"]),
+        (
+            {"order": "fixed"},
+            {"order": "grab,frozen=3"},
+            ["bherd-fedavg alpha=0.5 order=fixed", "bherd-fedavg alpha=0.5 order=grab order.frozen=3"],
+        ),
+        (
+            {"participation": "shuffled"},
+            {"server": "adam,lr=0.01"},
+            ["bherd-fedavg alpha=0.5 participation=shuffled", "bherd-fedadam alpha=0.5 server_lr=0.01"],
+        ),
         ({"engine": "simulate"}, {"engine": "reference"}, ["engine=simulate", "engine=reference"]),
         ({"store": "auto"}, {"store": "sketch"}, ["store=auto", "store=sketch"]),
     ],
@@ -48,22 +58,31 @@ def test_runs_that_differ_in_what_decides_are_series_of_their_own(
 
 
 def test_the_command_tells_one_client_from_everybody() -> None:
-    assert "--participation 1 " in str(command(BASE.replace(participation=1)))
-    assert "--participation" not in str(command(BASE.replace(participation=1.0)))
+    assert "--cohort 1 " in str(command(BASE.replace(cohort=1)))
+    assert "--cohort" not in str(command(BASE.replace(cohort=1.0)))
 
 
-def test_the_command_makes_the_same_configuration() -> None:
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"order": "reshuffled"},
+        {"order": "fixed"},
+        {"order": "herded,frozen=2", "participation": "listed,clients=0+3"},
+        {"server": "adam,lr=0.01,tau=1e-05", "shipped": "mean-of-last,k=3"},
+        {"alpha": "linear:0.3:1.0:50", "optimizer": "sgd,weight_decay=0.1"},
+    ],
+)
+def test_the_command_makes_the_same_configuration(parts: dict[str, object]) -> None:
     from bherd.cli import build_parser
     from bherd.cli.options import config_from
 
     config = BASE.replace(
         name="bherd-scaffold",
         model="svm",
-        alpha=0.3,
         step="amplified",
-        participation=3,
+        **{"alpha": 0.3, **parts},
+        cohort=3,
         partition="dirichlet:0.3",
-        reshuffle=True,
         seed=9,
         eval_train=False,
         data_dir="my data; rm",

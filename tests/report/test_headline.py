@@ -12,7 +12,7 @@ from bherd.report.grouping import group
 from bherd.report.headline import headline
 from bherd.runs.read import Line, Run
 
-CONFIG = bherd.Config().replace(rounds=10, model="svm")
+CONFIG = bherd.Config().replace(rounds=10, model="svm", order="reshuffled")
 
 
 def record(
@@ -126,12 +126,12 @@ def test_centralized_training_is_shown_but_does_not_compete() -> None:
 
 
 def test_settings_that_vary_are_part_of_the_label() -> None:
-    runs = [record(0.8, lr=0.1), record(0.9, lr=0.01), record(0.7, lr=0.01, reshuffle=True)]
+    runs = [record(0.8, lr=0.1), record(0.9, lr=0.01), record(0.7, lr=0.01, order="fixed")]
     (task,) = group(runs).tasks
     assert [series.label for series in task.series] == [
         "bherd-fedavg alpha=0.5, lr=0.1",
         "bherd-fedavg alpha=0.5, lr=0.01",
-        "bherd-fedavg alpha=0.5, reshuffled, lr=0.01",
+        "bherd-fedavg alpha=0.5 order=fixed, lr=0.01",
     ]
 
 
