@@ -41,6 +41,8 @@ class RunView:
     curve: CurveView
     distance: Distance
     keeps_everything: bool
+    alpha: float | None
+    """The share that its clients keep, in the first round where it changes."""
     herd: Herd | None
     fairness: Fairness | None
     snapshots: Snapshots | None
@@ -145,6 +147,7 @@ def _run(record: Run, name: str, labels: TrainingLabels | str, count: int) -> Ru
         curve=_thinned(curve_of(record), points),
         distance=distances(record, points),
         keeps_everything=everything,
+        alpha=None if record.config.method.alpha is None else float(record.config.method.alpha),
         herd=herd,
         fairness=fair,
         snapshots=snapshots(record, thin.SHOWN_CLIENTS, thin.share_of(thin.SNAPSHOT_STEPS, count)),

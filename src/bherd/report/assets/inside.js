@@ -112,8 +112,7 @@ function slider(id, name, low, high, value, onInput) {
 }
 
 function startAlpha(run) {
-  const found = /^alpha = ([0-9.]+)$/m.exec(run.config);
-  return found ? Math.round(100 * Number(found[1])) : 50;
+  return run.alpha === null ? 50 : Math.round(100 * run.alpha);
 }
 
 function buildInside() {
