@@ -130,7 +130,7 @@ BAD_INPUTS: list[tuple[list[object], str]] = [
     (["--alpha", "0"], r"alpha = 0\.0.*\(0, 1\]"),
     (["--alpha", "1.5"], r"alpha = 1\.5.*\(0, 1\]"),
     (["--alpha", "nan"], r"alpha = nan"),
-    (["--alpha", "half"], r"alpha = 'half': must be a number or a schedule"),
+    (["--alpha", "half"], r"alpha = 'half': must be a number, or a schedule"),
     (["--alpha", "linear:0.3"], r"alpha = 'linear:0\.3': must be linear:START:END:ROUNDS"),
     (["--method", "fedavg", "--alpha", "0.3"], r"fedavg ignores it, since it keeps every gradient"),
     (["--selector", "herdin"], r"'herdin' is not known; did you mean 'herding'"),

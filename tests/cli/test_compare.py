@@ -77,7 +77,7 @@ def test_compare_tells_shares_apart_to_the_last_digit(capsys: pytest.CaptureFixt
     [
         (["fedavg", "fedavg"], "given twice"),
         (["fedavg,beta=1"], "method 'fedavg,beta=1': 'beta' is not known; known are participation"),
-        (["fedavg,server_lr=x"], "lr = 'x': must be a number or a schedule"),
+        (["fedavg,server_lr=x"], "lr = 'x': must be a number, or a schedule"),
         (["bherd-fedavg,alpha=2"], "alpha = 2.0: the share of gradients to keep must be in (0, 1]"),
         (["fedavg:server_lr=2"], "follows a comma: fedavg,server_lr=2."),
         (
