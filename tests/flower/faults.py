@@ -50,7 +50,7 @@ def resent(
 def with_sum(change: Callable[[np.ndarray], np.ndarray], *, honest: bool = True) -> Spoil:
     def spoil(message: Message, reply: Message) -> Message:
         arrays = arrays_of(reply)
-        arrays[codec.KEPT_SUM] = change(arrays[codec.KEPT_SUM].copy())
+        arrays[codec.UPDATE] = change(arrays[codec.UPDATE].copy())
         return resent(message, reply, arrays, honest=honest)
 
     return spoil
@@ -108,7 +108,7 @@ def another_app(message: Message, reply: Message) -> Message:
 def unreadable(message: Message, reply: Message) -> Message:
     content = RecordDict(dict(reply.content))
     broken = Array(dtype="float64", shape=(65,), stype="numpy.ndarray", data=b"nonsense")
-    content[codec.REPORT] = ArrayRecord({codec.KEPT_SUM: broken, codec.EXTRA: broken})
+    content[codec.REPORT] = ArrayRecord({codec.UPDATE: broken, codec.MESSAGE + "change": broken})
     return Message(content, reply_to=message)
 
 
@@ -130,6 +130,7 @@ FAULTS: dict[str, tuple[str, Spoil]] = {
     "old round": ("stale", with_note(round=1)),
     "no weight": ("numbers", with_metric(num_examples=0)),
     "too much weight": ("numbers", with_metric(num_examples=1e9)),
+    "a lie about what the kept steps count": ("numbers", with_metric(kept_weight=0.5)),
     "nan loss": ("numbers", with_metric(loss=float("nan"))),
     "steps that are not there": ("numbers", with_note(kept=[0, 99])),
     "steps twice": ("numbers", with_note(kept=[0, 0])),

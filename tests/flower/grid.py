@@ -144,7 +144,7 @@ def federate(
     quick = Rules(start_timeout=5, round_timeout=5)
     engine = FlowerEngine(grid, session, rules or quick, name, noted.append, poll=0.001)
     with closing(engine):
-        for after, record in run_rounds(engine, session.task, session.method, session.schedule, state):
+        for after, record in run_rounds(engine, session.task, session.method, session.plan, state):
             assert not record.diverged
             state = after
             if history is not None:
@@ -166,7 +166,7 @@ def reference(
             return inner(before, [c for c in clients if (before.round + 1, c) not in gone])  # type: ignore[return-value]
 
         engine.run_clients = run_clients  # type: ignore[method-assign,assignment]
-        for after, record in run_rounds(engine, session.task, session.method, session.schedule, state):
+        for after, record in run_rounds(engine, session.task, session.method, session.plan, state):
             assert not record.diverged
             state = after
             if history is not None:

@@ -46,7 +46,7 @@ def test_a_fault_costs_that_client_its_round(fault: str, config: Config, tmp_pat
     ]
     expected = reference(config, absent={(2, 1), (3, 1)})
     torch.testing.assert_close(state.params, expected.params, rtol=0, atol=1e-12)
-    torch.testing.assert_close(state.shared, expected.shared, rtol=0, atol=1e-12)
+    torch.testing.assert_close(dict(state.server), dict(expected.server), rtol=0, atol=1e-12)
 
 
 def test_a_second_answer_does_not_count(config: Config, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_divergence_everywhere_ends_the_run(tmp_path: Path) -> None:
     with closing(engine):
         with pytest.raises(DivergedError, match=r"diverged in the clients \[0, 1, 2\]"):
             engine.run_clients(start, [0, 1, 2])
-        after, record = run_round(engine, session.task, session.method, session.schedule, start)
+        after, record = run_round(engine, session.task, session.method, session.plan, start)
     assert record.diverged
     assert after is start
     assert {r.kind for r in rejections} == {"diverged"}
@@ -177,7 +177,7 @@ def test_a_restarted_node_finds_its_state_under_a_new_id(config: Config, tmp_pat
     assert any(m.metadata.dst_node_id == restarted for m in grid.sent)
     expected = reference(config)
     torch.testing.assert_close(state.params, expected.params, rtol=0, atol=1e-12)
-    torch.testing.assert_close(state.shared, expected.shared, rtol=0, atol=1e-12)
+    torch.testing.assert_close(dict(state.server), dict(expected.server), rtol=0, atol=1e-12)
 
 
 def test_a_client_that_lost_its_state_is_not_let_in_with_zeros(config: Config, tmp_path: Path) -> None:
@@ -192,18 +192,18 @@ def test_a_client_that_lost_its_state_is_not_let_in_with_zeros(config: Config, t
     assert [(r.round, r.client, r.kind) for r in rejections] == [(3, 1, "refused"), (4, 1, "refused")]
     assert "state of round 2 is not in" in rejections[0].detail
     expected = reference(config, absent={(3, 1), (4, 1)})
-    torch.testing.assert_close(state.shared, expected.shared, rtol=0, atol=1e-12)
+    torch.testing.assert_close(dict(state.server), dict(expected.server), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("harm", ["cut", "flip"])
 def test_a_damaged_state_file_is_noticed(harm: str, tmp_path: Path) -> None:
     store = OwnState(tmp_path, "name", 0)
     one, two = torch.full((50,), 1.0), torch.full((50,), 2.0)
-    store.put(0, one, 1, one)
-    store.put(1, one, 2, two)
-    zero = torch.zeros(50)
-    assert torch.equal(store.at(1, zero), one)
-    assert torch.equal(store.at(2, zero), two)
+    store.put(0, {}, 1, {"correction": {"c": one}})
+    store.put(1, {"correction": {"c": one}}, 2, {"correction": {"c": two}, "order": {"learnt": one}})
+    assert torch.equal(store.at(1)["correction"]["c"], one)
+    assert torch.equal(store.at(2)["correction"]["c"], two)
+    assert torch.equal(store.at(2)["order"]["learnt"], one)
     content = bytearray(store.path.read_bytes())
     if harm == "cut":
         content = content[:-20]
@@ -211,7 +211,7 @@ def test_a_damaged_state_file_is_noticed(harm: str, tmp_path: Path) -> None:
         content[-5] ^= 1
     store.path.write_bytes(content)
     with pytest.raises(StateLostError, match="damaged"):
-        store.at(2, zero)
+        store.at(2)
 
 
 def test_two_nodes_for_one_client_and_one_of_another_federation(config: Config, tmp_path: Path) -> None:

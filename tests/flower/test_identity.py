@@ -13,7 +13,7 @@ from bherd.config import Config, identity
 from bherd.errors import InputError
 from bherd.flower import FederationError, HerdStrategy, Rejection, Rules, codec, sum_reply
 from bherd.flower.server_app import read_rejections, run_federation
-from bherd.flower.settings import OtherSettingsError, check_identity
+from bherd.flower.settings import OtherSettingsError, check_identity, client_half
 from bherd.session import prepare, resolve
 from bherd.tasks.flat import ravel
 from tests.flower.grid import FIRST_NODE, MemoryGrid, by_strategy, federate, node, nodes
@@ -25,14 +25,15 @@ OTHERS: list[tuple[dict[str, object], str]] = [
     ({"lr": 0.5}, r"train\.lr is 0\.5"),
     ({"batch_size": 40}, r"train\.batch_size is 40"),
     ({"epochs": 2.0}, r"train\.epochs is 2\.0"),
-    ({"alpha": 0.2}, r"method\.alpha is 0\.2"),
+    ({"alpha": 0.2}, r"method\.selector is 'herding,alpha=0\.2'"),
     ({"name": "random-fedavg"}, r"method\.name is 'random-fedavg'"),
     ({"name": "grab-fedavg"}, r"method\.name is 'grab-fedavg'"),
     ({"step": "amplified"}, r"method\.step is 'amplified'"),
     ({"partition": "case1"}, r"task\.partition is 'case1'"),
     ({"dtype": "float32"}, r"run\.dtype is 'float32'"),
-    ({"participation": 0.5}, r"train\.participation is 0\.5"),
-    ({"reshuffle": True}, r"train\.reshuffle is True"),
+    ({"cohort": 0.5}, r"train\.cohort is 0\.5"),
+    ({"participation": "shuffled"}, r"method\.participation is 'shuffled'"),
+    ({"order": "reshuffled"}, r"method\.order is 'reshuffled'"),
     ({"seed": 3}, r"run\.seed is 3"),
 ]
 
@@ -77,8 +78,8 @@ def test_a_federation_is_not_resumed_with_other_settings(
 
 def test_an_order_that_is_left_to_the_method_is_compared_too(config: Config, tmp_path: Path) -> None:
     """The clients of the second server would go by the method's habit."""
-    directory = stopped(config.replace(reshuffle=True), tmp_path)
-    with pytest.raises(InputError, match=r"train\.reshuffle is False here and True there"):
+    directory = stopped(config.replace(order="reshuffled"), tmp_path)
+    with pytest.raises(InputError, match=r"method\.order is 'fixed' here and 'reshuffled' there"):
         run_federation(MemoryGrid(nodes(config, tmp_path)), config, QUICK, directory, poll=0.001)
 
 
@@ -112,7 +113,7 @@ def test_one_client_of_another_run_does_not_count(config: Config, tmp_path: Path
         (2, 1, "refused"),
         (3, 1, "refused"),
     ]
-    assert "method.alpha is 0.2 on this client: must be the server's, 0.5" in rejections[0].detail
+    assert "method.selector is 'herding,alpha=0.2' on this client: must be the server's, 'herding,alpha=0.5'" in rejections[0].detail
 
 
 def test_clients_may_differ_in_what_decides_no_result(config: Config, tmp_path: Path) -> None:
@@ -123,9 +124,9 @@ def test_clients_may_differ_in_what_decides_no_result(config: Config, tmp_path: 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"alpha": 0.2}, r"method is \(none, herding of 0\.2\): must be the server's, \(none, herding of 0"),
-        ({"name": "random-fedavg"}, r"method is \(none, random of 0\.5\)"),
-        ({"name": "grab-fedavg"}, r"method is \(none, grab\)"),
+        ({"alpha": 0.2}, r"selector is herding,alpha=0\.2 on this client: must be the server's, herding,alpha=0\.5"),
+        ({"name": "random-fedavg"}, r"selector is random,alpha=0\.5 on this client"),
+        ({"name": "grab-fedavg"}, r"selector is grab on this client"),
         ({"epochs": 2.0}, r"train\.epochs is 2\.0 on this client: must be the server's, 1\.0"),
         ({"clients": 4}, r"task\.clients is 4 on this client: must be the server's, 3"),
     ],
@@ -134,7 +135,7 @@ def test_a_strategy_tells_its_clients_what_it_knows(
     change: dict[str, object], said: str, config: Config, tmp_path: Path
 ) -> None:
     module = prepare(config).task.model.module
-    strategy = HerdStrategy(module, methods.bherd_fedavg(0.5), clients=3, local_lr=0.05, rules=QUICK)
+    strategy = HerdStrategy(module, methods.named("bherd-fedavg", alpha=0.5), clients=3, local_lr=0.05, rules=QUICK)
     with pytest.raises(FederationError, match=said):
         by_strategy(strategy, config, MemoryGrid(nodes(config.replace(**change), tmp_path)), rounds=1)
 
@@ -142,10 +143,10 @@ def test_a_strategy_tells_its_clients_what_it_knows(
 def test_a_loop_of_ones_own_sends_what_the_servers_method_keeps(config: Config) -> None:
     model = prepare(config.replace(model="mlp")).task.model.module
     MemoryGrid({})
-    told = codec.Instruction(1, ravel(model), None, None, local_lr=0.05, method="none, herding of 0.5")
+    told = codec.Instruction(1, ravel(model), None, local_lr=0.05, method=client_half(methods.named("bherd-fedavg")))
     message = Message(codec.encode_instruction(codec.layout_of(model), told), 1, "train")
     collector = Collector(model, torch.optim.SGD(model.parameters(), lr=0.05), alpha=0.2)
-    with pytest.raises(InputError, match=r"\(none, herding of 0\.2\): must be the server's, \(none, herding"):
+    with pytest.raises(InputError, match=r"selector is herding,alpha=0\.2 .*: must be the server's, herding,alpha=0\.5"):
         sum_reply(message, collector, client=0, num_examples=1, loss=0.0)
 
 

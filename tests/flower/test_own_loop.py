@@ -17,8 +17,9 @@ from bherd.config import Config
 from bherd.errors import InputError
 from bherd.flower import FederationError, HerdStrategy, Rules, codec, sum_reply, weights_reply
 from bherd.flower.client_app import who
-from bherd.method import StepLength
-from bherd.selectors import everything, grab
+from bherd.parts.records import StepLength
+from bherd.selectors.everything import Everything
+from bherd.selectors.grab import Grab
 from bherd.session import prepare
 from bherd.tasks.flat import ravel
 from tests.flower.grid import FIRST_NODE, MemoryGrid, by_strategy, federate, node, nodes, stock
@@ -64,13 +65,13 @@ def app_of(config: Config, wire: str, alpha: float = 0.5, lr: float | None = Non
 @pytest.mark.parametrize("wire", ["sum", "weights"])
 @pytest.mark.parametrize("model", ["mlp", "tests.user_models:batch_norm"])
 def test_two_lines_around_a_loop_of_ones_own(wire: str, model: str, tmp_path: Path) -> None:
-    config = tiny_config(tmp_path, name="bherd-fedavg", model=model, rounds=3, reshuffle=False)
+    config = tiny_config(tmp_path, name="bherd-fedavg", model=model, rounds=3)
     mine = app_of(config, wire)
     grid = MemoryGrid({FIRST_NODE - c: node(config, c, tmp_path, None, mine) for c in range(3)})
     module = prepare(config).task.model.module
     strategy: Strategy
     if wire == "sum":
-        strategy = HerdStrategy(module, methods.bherd_fedavg(0.5), clients=3, local_lr=config.train.lr)
+        strategy = HerdStrategy(module, methods.named("bherd-fedavg", alpha=0.5), clients=3, local_lr=config.train.lr)
     else:
         strategy = FedAvg(**stock())  # type: ignore[arg-type]
     params = by_strategy(strategy, config, grid, rounds=3)
@@ -85,7 +86,7 @@ def test_with_everything_kept_the_reply_is_the_trained_model(tmp_path: Path) -> 
     MemoryGrid({})
     asked = Message(RecordDict({"arrays": ArrayRecord(model.state_dict())}), 1, "train")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    collector = Collector(model, optimizer, selector=everything())
+    collector = Collector(model, optimizer, selector=Everything())
     own_loop(optimizer, model, *task.samples(0))
     reply = weights_reply(asked, collector, num_examples=7, metrics={"mine": 2.0})
     record = reply.content.array_records["arrays"]
@@ -126,7 +127,7 @@ def test_with_everything_kept_the_reply_is_the_trained_model_for_every_optimizer
     MemoryGrid({})
     asked = Message(RecordDict({"arrays": ArrayRecord(model.state_dict())}), 1, "train")
     optimizer = habit.optimizer(model)
-    collector = Collector(model, optimizer, selector=everything())
+    collector = Collector(model, optimizer, selector=Everything())
     habit.loop(model, optimizer)
     record = weights_reply(asked, collector, num_examples=80).content.array_records["arrays"]
     for key, trained in model.state_dict().items():
@@ -141,16 +142,16 @@ def test_a_loop_of_ones_own_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     flat = torch.cat([p.detach().reshape(-1) for p in model.parameters()])
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     collector = Collector(model, optimizer)
-    scaffold = codec.encode_instruction(layout, codec.Instruction(1, flat, None, torch.zeros_like(flat)))
+    scaffold = codec.encode_instruction(layout, codec.Instruction(1, flat, None, {"c": torch.zeros_like(flat)}))
     with pytest.raises(InputError, match="SCAFFOLD"):
         sum_reply(Message(scaffold, 1, "train"), collector, client=0, num_examples=1, loss=0.0)
     plain = Message(RecordDict({"arrays": ArrayRecord(model.state_dict())}), 1, "train")
     with pytest.raises(InputError, match="share that only the server can tell"):
-        weights_reply(plain, Collector(model, optimizer, selector=grab()), num_examples=1)
+        weights_reply(plain, Collector(model, optimizer, selector=Grab()), num_examples=1)
     other = Message(RecordDict({"arrays": ArrayRecord(nn.Linear(2, 2).state_dict())}), 1, "train")
     with pytest.raises(InputError, match=r"no array '0\.weight': server and client differ"):
         weights_reply(other, collector, num_examples=1)
-    unpriced = codec.encode_instruction(layout, codec.Instruction(1, flat, None, None))
+    unpriced = codec.encode_instruction(layout, codec.Instruction(1, flat, None))
     with pytest.raises(InputError, match="the server sent no learning rate"):
         sum_reply(Message(unpriced, 1, "train"), collector, client=0, num_examples=1, loss=0.0)
 
@@ -162,7 +163,7 @@ def test_local_training_that_began_elsewhere_is_refused(wire: str, tmp_path: Pat
     model = task.model.module
     MemoryGrid({})
     flat = ravel(model) + 0.25
-    instruction = codec.Instruction(1, flat, None, None, local_lr=0.05)
+    instruction = codec.Instruction(1, flat, None, local_lr=0.05)
     content = codec.encode_instruction(codec.layout_of(model), instruction)
     asked = Message(content, 1, "train")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
@@ -176,14 +177,14 @@ def test_local_training_that_began_elsewhere_is_refused(wire: str, tmp_path: Pat
 
 def test_a_sum_is_sent_in_units_of_the_servers_learning_rate(tmp_path: Path) -> None:
     """Clients that step with 0.02 move a server that counts in 0.05 by what they moved themselves."""
-    config = tiny_config(tmp_path, name="bherd-fedavg", model="mlp", rounds=3, reshuffle=False, lr=0.02)
+    config = tiny_config(tmp_path, name="bherd-fedavg", model="mlp", rounds=3, lr=0.02)
 
     def grid(lr: float | None) -> MemoryGrid:
         mine = app_of(config, "sum", lr=lr)
         return MemoryGrid({FIRST_NODE - c: node(config, c, tmp_path, None, mine) for c in range(3)})
 
     module = prepare(config).task.model.module
-    strategy = HerdStrategy(module, methods.bherd_fedavg(0.5), clients=3, local_lr=0.05)
+    strategy = HerdStrategy(module, methods.named("bherd-fedavg", alpha=0.5), clients=3, local_lr=0.05)
     params = by_strategy(strategy, config, grid(0.02), rounds=3)
     expected = federate(config, MemoryGrid(nodes(config, tmp_path)))
     torch.testing.assert_close(params, expected.params, rtol=0, atol=1e-12)
@@ -193,6 +194,6 @@ def test_our_own_client_refuses_another_learning_rate_than_the_servers(tmp_path:
     config = tiny_config(tmp_path, name="fedavg", lr=0.05)
     module = prepare(config).task.model.module
     rules = Rules(start_timeout=2, round_timeout=3)
-    strategy = HerdStrategy(module, methods.fedavg(), clients=3, local_lr=0.5, rules=rules)
+    strategy = HerdStrategy(module, methods.named("fedavg"), clients=3, local_lr=0.5, rules=rules)
     with pytest.raises(FederationError, match=r"learning rate is 0\.05: must be the server's, 0\.5"):
         by_strategy(strategy, config, MemoryGrid(nodes(config, tmp_path)), rounds=1)

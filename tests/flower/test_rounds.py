@@ -11,7 +11,7 @@ from bherd.flower import HerdStrategy
 from bherd.flower.client import load_shard
 from bherd.flower.codec import decode_model, layout_of
 from bherd.loop.state import State
-from bherd.names import METHOD_NAMES
+from bherd.parts.presets import PRESETS
 from bherd.session import prepare
 from tests.flower.grid import MemoryGrid, federate, nodes, reference
 from tests.tiny import tiny_config
@@ -20,7 +20,7 @@ TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("method", METHOD_NAMES)
+@pytest.mark.parametrize("method", PRESETS)
 def test_every_method_equals_the_reference(method: str, dtype: str, tmp_path: Path) -> None:
     clients = 1 if method == "centralized" else 3
     config = tiny_config(tmp_path, name=method, rounds=10, dtype=dtype, clients=clients)
@@ -33,12 +33,14 @@ def test_every_method_equals_the_reference(method: str, dtype: str, tmp_path: Pa
         assert state.round == expected.round == round
         assert bool(expected.params.abs().max() > 0.01)
         torch.testing.assert_close(state.params, expected.params, rtol=0, atol=TOLERANCE[dtype])
-        torch.testing.assert_close(state.shared, expected.shared, rtol=0, atol=10 * TOLERANCE[dtype])
+        torch.testing.assert_close(
+            dict(state.server), dict(expected.server), rtol=0, atol=10 * TOLERANCE[dtype]
+        )
 
 
 @pytest.mark.parametrize("method", ["bherd-scaffold", "grab-fednova", "fedavg"])
 def test_a_draw_of_the_clients_equals_the_reference(method: str, tmp_path: Path) -> None:
-    config = tiny_config(tmp_path, name=method, rounds=6, participation=2, model="mlp")
+    config = tiny_config(tmp_path, name=method, rounds=6, cohort=2, model="mlp")
     state = federate(config, MemoryGrid(nodes(config, tmp_path)))
     torch.testing.assert_close(state.params, reference(config).params, rtol=0, atol=1e-12)
 
@@ -56,7 +58,7 @@ def test_the_strategy_equals_the_reference(method: str, tmp_path: Path) -> None:
     config = tiny_config(tmp_path, name=method, rounds=4)
     session = prepare(config)
     model = session.task.model.module
-    strategy = HerdStrategy(model, methods.by_name(method), clients=3, local_lr=config.train.lr)
+    strategy = HerdStrategy(model, methods.named(method), clients=3, local_lr=config.train.lr)
     grid = MemoryGrid(nodes(config, tmp_path))
     result = strategy.start(grid, ArrayRecord(model.state_dict()), num_rounds=4)
     params, _ = decode_model(layout_of(model), result.arrays)
