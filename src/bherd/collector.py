@@ -21,6 +21,7 @@ from torch.optim import Optimizer
 from bherd.errors import InputError
 from bherd.indices import Indices
 from bherd.loop.client import checked, sum_kept
+from bherd.parts.part import at_round
 from bherd.selectors.base import Selector
 from bherd.selectors.herding import Herding
 from bherd.tasks.flat import trainable, unravel
@@ -120,7 +121,8 @@ class Collector:
             seed: for selectors that draw, such as `RandomShare`.
 
         Raises:
-            InputError: `optimizer` is no torch optimizer, or has none of the model's parameters.
+            InputError: `optimizer` is no torch optimizer, or has none of the model's parameters; or a number
+                of the selector is a schedule over rounds.
         """
         if not isinstance(optimizer, Optimizer):
             raise InputError(
@@ -135,6 +137,11 @@ class Collector:
             )
         self.model = model
         self.selector = Herding(alpha) if selector is None else selector
+        if at_round(self.selector, 2) is not self.selector:
+            raise InputError(
+                f"selector = {self.selector}: must be of one round, which a collector does not count. "
+                "Try method.at(round).selector."
+            )
         self._stream = np.random.default_rng(seed)
         self._recorder = recorder = _Recorder(model)
         for handle in (

@@ -11,11 +11,13 @@ from bherd.aggregations.trimmed import TrimmedMean
 from bherd.corrections.dynamic import Dynamic
 from bherd.corrections.proximal import Proximal
 from bherd.errors import InputError
+from bherd.methods import named
 from bherd.optimizers.sgd import LocalSgd
 from bherd.parts.part import Part, at_round
 from bherd.parts.schedule import Schedule
 from bherd.parts.spec import build, complete
 from bherd.parts.table import TABLE
+from bherd.selectors.herding import Herding
 from bherd.servers.adam import ServerAdam
 from bherd.servers.extrapolation import Extrapolation
 from bherd.servers.momentum import ServerMomentum
@@ -64,6 +66,14 @@ def test_a_schedule_has_a_number_in_each_round() -> None:
         "proximal,mu=2.0",
         "proximal,mu=3.0",
     ]
+
+
+def test_a_part_without_a_schedule_is_itself_in_every_round() -> None:
+    """Also beside an equal part that was asked before."""
+    for part in (Herding(0.5), Herding(0.5)):
+        assert at_round(part, 3) is part
+    for method in (named("bherd-scaffold"), named("bherd-scaffold")):
+        assert method.at(3) is method
 
 
 def test_what_is_wrong_names_the_axis() -> None:

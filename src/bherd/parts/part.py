@@ -34,12 +34,21 @@ class Part(ABC):
         return str(spec_of(self))
 
 
-@lru_cache(maxsize=4096)
 def at_round(part: AnyPart, round: int) -> AnyPart:
-    """The part with every schedule among its parameters replaced by its number in this round."""
+    """The part with every schedule among its parameters replaced by its number in this round.
+
+    A part without a schedule comes back itself.
+    """
+    changed = _changed(part, round)
+    return part if changed is None else changed  # type: ignore[return-value]  # of the same class
+
+
+@lru_cache(maxsize=4096)
+def _changed(part: Part, round: int) -> Part | None:
+    """The part in this round; None where it has no schedule. An equal part is not the same one."""
     changes = {}
     for field in dataclasses.fields(part):  # type: ignore[arg-type]  # every part is a dataclass
         value = getattr(part, field.name)
         if isinstance(value, Schedule):
             changes[field.name] = value.at(round)
-    return dataclasses.replace(part, **changes) if changes else part  # type: ignore[type-var]
+    return dataclasses.replace(part, **changes) if changes else None  # type: ignore[type-var]
