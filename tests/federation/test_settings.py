@@ -25,7 +25,15 @@ from bherd.flower.settings import flat_run_config, read_node_config, read_run_co
 
 
 def test_a_configuration_survives_the_way_through_flower() -> None:
-    config = Config().replace(name="bherd-scaffold", alpha=0.3, clients=7, cohort=3, participation="shuffled", server="adam,lr=0.2", seed=5)
+    config = Config().replace(
+        name="bherd-scaffold",
+        alpha=0.3,
+        clients=7,
+        cohort=3,
+        participation="shuffled",
+        server="adam,lr=0.2",
+        seed=5,
+    )
     rules = Rules(min_clients=2, max_norm=5.0, out="somewhere")
     assert read_run_config(flat_run_config(config, rules)) == (config, rules)
     assert all(

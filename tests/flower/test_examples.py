@@ -59,7 +59,9 @@ def numbers(text: str, pattern: str) -> list[float]:
     return [float(found) for found in re.findall(pattern, text)]
 
 
-@pytest.mark.parametrize("method", ["bherd-fedavg", "grab-fednova", "fedavg"])
+@pytest.mark.parametrize(
+    "method", ["bherd-fedavg,alpha=0.5", "grab-fednova", "fedavg", "bherd-fedavg,aggregation=median"]
+)
 def test_quickstart(method: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     run_app("flower-quickstart", monkeypatch, method=method)
     accuracy = numbers(capsys.readouterr().out, r"accuracy ([\d.]+)%")

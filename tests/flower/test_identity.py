@@ -33,6 +33,13 @@ OTHERS: list[tuple[dict[str, object], str]] = [
     ({"dtype": "float32"}, r"run\.dtype is 'float32'"),
     ({"cohort": 0.5}, r"train\.cohort is 0\.5"),
     ({"participation": "shuffled"}, r"method\.participation is 'shuffled'"),
+    ({"optimizer": "sgd,momentum=0.9"}, r"method\.optimizer is 'sgd,momentum=0\.9,.*'"),
+    ({"correction": "dynamic"}, r"method\.name is 'bherd-feddyn'"),
+    ({"transform": "top-k"}, r"method\.transform is 'top-k,share=0\.01'"),
+    ({"aggregation": "median"}, r"method\.name is 'bherd-fedmedian'"),
+    ({"server": "momentum,lr=1.0,beta=0.5"}, r"method\.name is 'bherd-fedavgm'"),
+    ({"server": "sgd,lr=2.0"}, r"method\.server is 'sgd,lr=2\.0'"),
+    ({"shipped": "running-mean"}, r"method\.shipped is 'running-mean,beta=0\.9'"),
     ({"order": "reshuffled"}, r"method\.order is 'reshuffled'"),
     ({"seed": 3}, r"run\.seed is 3"),
 ]
@@ -113,7 +120,10 @@ def test_one_client_of_another_run_does_not_count(config: Config, tmp_path: Path
         (2, 1, "refused"),
         (3, 1, "refused"),
     ]
-    assert "method.selector is 'herding,alpha=0.2' on this client: must be the server's, 'herding,alpha=0.5'" in rejections[0].detail
+    assert (
+        "method.selector is 'herding,alpha=0.2' on this client: must be the server's, 'herding,alpha=0.5'"
+        in rejections[0].detail
+    )
 
 
 def test_clients_may_differ_in_what_decides_no_result(config: Config, tmp_path: Path) -> None:
@@ -124,9 +134,16 @@ def test_clients_may_differ_in_what_decides_no_result(config: Config, tmp_path: 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"alpha": 0.2}, r"selector is herding,alpha=0\.2 on this client: must be the server's, herding,alpha=0\.5"),
+        (
+            {"alpha": 0.2},
+            r"selector is herding,alpha=0\.2 on this client: must be the server's, herding,alpha=0\.5",
+        ),
         ({"name": "random-fedavg"}, r"selector is random,alpha=0\.5 on this client"),
         ({"name": "grab-fedavg"}, r"selector is grab on this client"),
+        ({"order": "grab"}, r"order is grab,.* on this client: must be the server's, fixed"),
+        ({"optimizer": "sgd,momentum=0.9"}, r"optimizer is sgd,momentum=0\.9.* on this client"),
+        ({"correction": "proximal"}, r"correction is proximal,mu=0\.01 on this client: must be .* none"),
+        ({"transform": "top-k"}, r"transform is top-k,share=0\.01 on this client: must be .* none"),
         ({"epochs": 2.0}, r"train\.epochs is 2\.0 on this client: must be the server's, 1\.0"),
         ({"clients": 4}, r"task\.clients is 4 on this client: must be the server's, 3"),
     ],
@@ -135,7 +152,9 @@ def test_a_strategy_tells_its_clients_what_it_knows(
     change: dict[str, object], said: str, config: Config, tmp_path: Path
 ) -> None:
     module = prepare(config).task.model.module
-    strategy = HerdStrategy(module, methods.named("bherd-fedavg", alpha=0.5), clients=3, local_lr=0.05, rules=QUICK)
+    strategy = HerdStrategy(
+        module, methods.named("bherd-fedavg", alpha=0.5), clients=3, local_lr=0.05, rules=QUICK
+    )
     with pytest.raises(FederationError, match=said):
         by_strategy(strategy, config, MemoryGrid(nodes(config.replace(**change), tmp_path)), rounds=1)
 
@@ -143,10 +162,14 @@ def test_a_strategy_tells_its_clients_what_it_knows(
 def test_a_loop_of_ones_own_sends_what_the_servers_method_keeps(config: Config) -> None:
     model = prepare(config.replace(model="mlp")).task.model.module
     MemoryGrid({})
-    told = codec.Instruction(1, ravel(model), None, local_lr=0.05, method=client_half(methods.named("bherd-fedavg")))
+    told = codec.Instruction(
+        1, ravel(model), None, local_lr=0.05, method=client_half(methods.named("bherd-fedavg"))
+    )
     message = Message(codec.encode_instruction(codec.layout_of(model), told), 1, "train")
     collector = Collector(model, torch.optim.SGD(model.parameters(), lr=0.05), alpha=0.2)
-    with pytest.raises(InputError, match=r"selector is herding,alpha=0\.2 .*: must be the server's, herding,alpha=0\.5"):
+    with pytest.raises(
+        InputError, match=r"selector is herding,alpha=0\.2 .*: must be the server's, herding,alpha=0\.5"
+    ):
         sum_reply(message, collector, client=0, num_examples=1, loss=0.0)
 
 

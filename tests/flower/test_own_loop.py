@@ -17,6 +17,7 @@ from bherd.config import Config
 from bherd.errors import InputError
 from bherd.flower import FederationError, HerdStrategy, Rules, codec, sum_reply, weights_reply
 from bherd.flower.client_app import who
+from bherd.flower.settings import client_half
 from bherd.parts.records import StepLength
 from bherd.selectors.everything import Everything
 from bherd.selectors.grab import Grab
@@ -71,7 +72,9 @@ def test_two_lines_around_a_loop_of_ones_own(wire: str, model: str, tmp_path: Pa
     module = prepare(config).task.model.module
     strategy: Strategy
     if wire == "sum":
-        strategy = HerdStrategy(module, methods.named("bherd-fedavg", alpha=0.5), clients=3, local_lr=config.train.lr)
+        strategy = HerdStrategy(
+            module, methods.named("bherd-fedavg", alpha=0.5), clients=3, local_lr=config.train.lr
+        )
     else:
         strategy = FedAvg(**stock())  # type: ignore[arg-type]
     params = by_strategy(strategy, config, grid, rounds=3)
@@ -142,7 +145,9 @@ def test_a_loop_of_ones_own_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     flat = torch.cat([p.detach().reshape(-1) for p in model.parameters()])
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     collector = Collector(model, optimizer)
-    scaffold = codec.encode_instruction(layout, codec.Instruction(1, flat, None, {"c": torch.zeros_like(flat)}))
+    scaffold = codec.encode_instruction(
+        layout, codec.Instruction(1, flat, None, {"c": torch.zeros_like(flat)})
+    )
     with pytest.raises(InputError, match="SCAFFOLD"):
         sum_reply(Message(scaffold, 1, "train"), collector, client=0, num_examples=1, loss=0.0)
     plain = Message(RecordDict({"arrays": ArrayRecord(model.state_dict())}), 1, "train")
@@ -188,6 +193,23 @@ def test_a_sum_is_sent_in_units_of_the_servers_learning_rate(tmp_path: Path) -> 
     params = by_strategy(strategy, config, grid(0.02), rounds=3)
     expected = federate(config, MemoryGrid(nodes(config, tmp_path)))
     torch.testing.assert_close(params, expected.params, rtol=0, atol=1e-12)
+
+
+def test_a_share_that_changes_over_the_rounds_is_the_rounds_own(tmp_path: Path) -> None:
+    """A collector counts no rounds; the server says what it expects in this one."""
+    method = methods.named("bherd-fedavg", alpha="linear:0.3:1.0:4")
+    model = prepare(tiny_config(tmp_path, model="mlp")).task.model.module
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    with pytest.raises(InputError, match=r"alpha=linear:0\.3:1\.0:4: must be of one round"):
+        Collector(model, optimizer, selector=method.selector)
+    MemoryGrid({})
+    told = codec.Instruction(4, ravel(model), None, local_lr=0.05, method=client_half(method.at(4)))
+    message = Message(codec.encode_instruction(codec.layout_of(model), told), 1, "train")
+    early = Collector(model, optimizer, selector=method.at(1).selector)
+    with pytest.raises(
+        InputError, match=r"selector is herding,alpha=0\.3 .* must be the server's, herding,alpha=1"
+    ):
+        sum_reply(message, early, client=0, num_examples=1, loss=0.0)
 
 
 def test_our_own_client_refuses_another_learning_rate_than_the_servers(tmp_path: Path) -> None:

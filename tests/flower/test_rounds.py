@@ -7,6 +7,7 @@ import torch
 from flwr.app import ArrayRecord
 
 from bherd import methods
+from bherd.errors import InputError
 from bherd.flower import HerdStrategy
 from bherd.flower.client import load_shard
 from bherd.flower.codec import decode_model, layout_of
@@ -53,18 +54,42 @@ def test_a_model_with_buffers_equals_the_reference(tmp_path: Path) -> None:
     torch.testing.assert_close(state.buffers, expected.buffers, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["bherd-scaffold", "bherd-fednova", "fedavg"])
+@pytest.mark.parametrize(
+    "method",
+    ["bherd-scaffold", "bherd-fednova", "fedavg", "fedavg,server=adam,alpha=0.3,selector=herding", "feddyn"],
+)
 def test_the_strategy_equals_the_reference(method: str, tmp_path: Path) -> None:
     config = tiny_config(tmp_path, name=method, rounds=4)
     session = prepare(config)
     model = session.task.model.module
-    strategy = HerdStrategy(model, methods.named(method), clients=3, local_lr=config.train.lr)
+    strategy = HerdStrategy(model, method, clients=3, local_lr=config.train.lr)
     grid = MemoryGrid(nodes(config, tmp_path))
     result = strategy.start(grid, ArrayRecord(model.state_dict()), num_rounds=4)
     params, _ = decode_model(layout_of(model), result.arrays)
     torch.testing.assert_close(params, reference(config).params, rtol=0, atol=1e-12)
     assert result.train_metrics_clientapp[4]["clients"] == 3
     assert list(result.arrays) == list(model.state_dict())
+
+
+def test_a_strategy_takes_a_method_or_its_name(tmp_path: Path) -> None:
+    config = tiny_config(tmp_path, rounds=2, cohort=2, participation="balanced", shipped="running-mean")
+    text = "bherd-fedavg,participation=balanced,shipped=running-mean"
+    model = prepare(config).task.model.module
+    found = []
+    for method in (text, methods.named(text)):
+        strategy = HerdStrategy(model, method, clients=3, local_lr=config.train.lr, cohort=2)
+        grid = MemoryGrid(nodes(config, tmp_path))
+        result = strategy.start(grid, ArrayRecord(model.state_dict()), num_rounds=2)
+        models = (result.arrays, strategy.shipped)
+        found.append([decode_model(layout_of(model), arrays)[0] for arrays in models])
+    expected = reference(config)
+    for last, shipped in found:
+        torch.testing.assert_close(last, expected.params, rtol=0, atol=1e-12)
+        mean = expected.server["shipped"]["m"] / expected.server["shipped"]["u"]
+        torch.testing.assert_close(shipped, mean, rtol=0, atol=1e-12)
+        assert not torch.equal(last, shipped)
+    with pytest.raises(InputError, match=r"method is 'fedavgg', which is not known; did you mean 'fedavg'"):
+        HerdStrategy(model, "fedavgg", clients=3, local_lr=0.1)
 
 
 def test_clients_get_their_own_samples_and_no_others(tmp_path: Path) -> None:

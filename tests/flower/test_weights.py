@@ -33,6 +33,9 @@ from tests.tiny import tiny_config
 
 WEIGHTS = Rules(wire="weights")
 SERVED = ["fedavg", "bherd-fedavg", "random-fedavg"]
+ALL_SERVED = {
+    f"{prefix}{base}" for prefix in ("", "bherd-", "random-", "reversed-") for base in ("fedavg", "fedprox")
+}
 TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
 
 
@@ -40,7 +43,7 @@ TOLERANCE = {"float32": 1e-6, "float64": 1e-12}
 @pytest.mark.parametrize(
     ("method", "step"),
     [(name, step) for name in SERVED for step in STEP_LENGTHS if name != "fedavg"]
-    + [("fedavg", None)],
+    + [("fedavg", None), ("bherd-fedprox", "matched"), ("bherd-fedavg,alpha=linear:0.3:1.0:4", "amplified")],
 )
 def test_stock_fedavg_equals_the_sum_form(method: str, step: str | None, dtype: str, tmp_path: Path) -> None:
     config = tiny_config(tmp_path, name=method, step=step, rounds=5, dtype=dtype, lr=0.01, epochs=2.0)
@@ -140,10 +143,25 @@ def test_a_wrapper_made_for_models_does_not_touch_sums_silently(tmp_path: Path) 
 
 @pytest.mark.parametrize("method", PRESETS)
 def test_which_methods_the_weights_form_serves(method: str) -> None:
-    if method in (*SERVED, "reversed-fedavg", "centralized"):
+    if method in (*ALL_SERVED, "centralized"):
         check_weights_form(methods.named(method))
         return
     with pytest.raises(InputError, match=r"weights form cannot carry this method: .* use the sum form"):
+        check_weights_form(methods.named(method))
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("fedavg,transform=top-k", "the transform top-k,share=0.01 changes updates, not models"),
+        ("fedavg,order=grab", "the order grab.* remembers rounds"),
+        ("fedavg,participation=shuffled", "the participation shuffled is bherd's own"),
+        ("fedavg,shipped=running-mean", "the shipped model running-mean,beta=0.9 is bherd's own"),
+        ("fedavg,selector=matching", "the selector matching,alpha=0.5 has a share that only the server"),
+    ],
+)
+def test_parts_that_a_stock_server_would_pass_over_are_refused(method: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
         check_weights_form(methods.named(method))
 
 

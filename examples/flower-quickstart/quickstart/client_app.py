@@ -5,10 +5,10 @@ from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 from torch import nn
 
-from bherd import Collector
+from bherd import Collector, methods
 from bherd.flower import sum_reply
 from bherd.flower.client_app import who
-from quickstart.task import make_model, method_of, samples_of
+from quickstart.task import make_model, samples_of
 
 app = ClientApp()
 app.query()(who)  # tells the server which client sits on this node
@@ -22,7 +22,7 @@ def train(message: Message, context: Context) -> Message:
     model = make_model()
     model.load_state_dict(message.content["arrays"].to_torch_state_dict())
     optimizer = torch.optim.SGD(model.parameters(), lr=float(settings["learning-rate"]))
-    method = method_of(settings)
+    method = methods.named(str(settings["method"]))
     collector = Collector(model, optimizer, selector=method.selector, seed=client)
     batch_size, losses = int(settings["batch-size"]), []
     for first in range(0, len(x) - batch_size + 1, batch_size):

@@ -4,7 +4,7 @@ from flwr.app import ArrayRecord, Context, MetricRecord
 from flwr.serverapp import Grid, ServerApp
 
 from bherd.flower import HerdStrategy
-from quickstart.task import make_model, method_of, test
+from quickstart.task import make_model, test
 
 app = ServerApp()
 
@@ -16,7 +16,7 @@ def main(grid: Grid, context: Context) -> None:
     model = make_model()
     strategy = HerdStrategy(
         model,
-        method_of(settings),
+        str(settings["method"]),
         clients=int(settings["num-clients"]),
         local_lr=float(settings["learning-rate"]),
     )

@@ -1,12 +1,11 @@
 """The model, and the data of each client."""
 
-from collections.abc import Mapping
 from functools import cache
 
 import torch
 from torch import Tensor, nn
 
-from bherd import methods, partition
+from bherd import partition
 from bherd.tasks.datasets import Dataset, load_dataset
 
 
@@ -16,12 +15,6 @@ def make_model() -> nn.Module:
     for parameter in model.parameters():
         nn.init.zeros_(parameter)
     return model
-
-
-def method_of(settings: Mapping[str, object]) -> methods.Method:
-    """The method of the run configuration; alpha goes to those that have a share."""
-    name, alpha = str(settings["method"]), float(str(settings["alpha"]))
-    return methods.by_name(name, alpha if "alpha" in methods.settings_of(name) else None)
 
 
 @cache

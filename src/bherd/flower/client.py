@@ -83,7 +83,7 @@ def answer(message: Message, shard: Shard, wire: WireForm, folder: Path) -> Mess
     instruction = codec.decode_instruction(shard.layout, message.content)
     try:
         check_identity(instruction.identity or "{}", shard.config)
-        check_client_half(instruction.method, shard.method)
+        check_client_half(instruction.method, shard.method.at(instruction.round))
     except OtherSettingsError as error:
         content = codec.encode_refusal(shard.client, instruction.round, "settings", str(error))
         return Message(content, reply_to=message)
@@ -142,9 +142,9 @@ def _check_memory(wanted: Tensors, found: Tensors) -> None:
 
 def _weights(shard: Shard, instruction: Instruction, outcome: Outcome, asked: RecordDict) -> RecordDict:
     """The model that this client's update leads to: the server's rule, applied to one report."""
-    local = shard.local.at(instruction.round)
+    local, method = shard.local.at(instruction.round), shard.method.at(instruction.round)
     params, _ = aggregate(
-        shard.method, {}, instruction.params, [outcome.report], local_lr=local.lr, epochs=local.epochs
+        method, {}, instruction.params, [outcome.report], local_lr=local.lr, epochs=local.epochs
     )
     model = codec.encode_model(
         shard.layout, params, outcome.report.buffers, rest=asked.array_records[codec.MODEL]

@@ -147,7 +147,7 @@ class Instruction(NamedTuple):
     identity: str = ""
     """The settings that decide the run, as JSON, as far as the server knows them; empty: none of them."""
     method: str = ""
-    """What the clients are to do in the method's name: their parts by axis, as JSON."""
+    """What the clients are to do in this round: their parts by axis, as JSON."""
 
 
 def encode_instruction(

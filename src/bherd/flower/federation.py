@@ -103,7 +103,7 @@ class Federation:
                 setup.name,
                 number_at(setup.local_lr, state.round + 1),
                 setup.identity,
-                client_half(setup.method),
+                client_half(setup.method.at(state.round + 1)),
             )
             content = codec.encode_instruction(setup.layout, instruction, setup.rest)
             messages.append((node, Message(content, node.node_id, MessageType.TRAIN, ttl=seconds)))

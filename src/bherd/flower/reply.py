@@ -75,7 +75,7 @@ def sum_reply(
 
     It is sent in units of the server's learning rate, whatever the optimizer's own was, so that the
     server moves by what the kept steps moved the local model. It serves every method without a
-    correction; SCAFFOLD changes the steps themselves and needs bherd's own client.
+    correction; SCAFFOLD and FedDyn change the steps themselves and need bherd's own client.
 
     Args:
         message: the server's message, with the model that local training began from.
@@ -91,8 +91,8 @@ def sum_reply(
     instruction = codec.decode_instruction(layout, message.content)
     if instruction.shared:
         raise InputError(
-            "the server's method corrects every local step (SCAFFOLD), which a loop of your own does not "
-            "do: use bherd.flower.client_app on the clients, or a method without a correction"
+            "the server's method corrects every local step (SCAFFOLD, FedDyn), which a loop of your own does "
+            "not do: use bherd.flower.client_app on the clients, or a method without a correction"
         )
     check_client_half(
         instruction.method, Method(collector.selector), axes=("correction", "selector", "transform")

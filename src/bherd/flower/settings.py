@@ -24,6 +24,7 @@ from bherd.config import TABLES, Config, deciding, difference, from_dict
 from bherd.errors import InputError
 from bherd.method import Method
 from bherd.names import did_you_mean
+from bherd.participation.uniform import Uniform
 from bherd.servers.sgd import ServerSgd
 
 WireForm = Literal["sum", "weights"]
@@ -158,7 +159,7 @@ def check_identity(told: str, own: Config) -> None:
 
 
 def client_half(method: Method) -> str:
-    """What the clients do in a method's name: their parts by axis, as JSON."""
+    """What the clients do in a method's name: their parts by axis, as JSON; give it `method.at(round)`."""
     return json.dumps({axis: str(method.parts[axis]) for axis in _ON_CLIENTS})
 
 
@@ -167,7 +168,7 @@ def check_client_half(told: str, method: Method, axes: Sequence[str] = _ON_CLIEN
 
     Args:
         told: the server's, from `client_half`.
-        method: this client's.
+        method: this client's, at the same round.
         axes: the parts that must agree.
     """
     if not told:
@@ -202,9 +203,15 @@ def check_weights_form(method: Method) -> None:
         needs = f"the selector {method.selector} has a share that only the server can tell"
     elif method.transform.lossy:
         needs = f"the transform {method.transform} changes updates, not models"
+    elif method.visiting.learns:
+        needs = f"the order {method.visiting} remembers rounds that only bherd's own server tells apart"
+    elif not isinstance(method.participation, Uniform):
+        needs = f"the participation {method.participation} is bherd's own"
+    elif not method.shipped.is_last:
+        needs = f"the shipped model {method.shipped} is bherd's own"
     else:
         return
     raise InputError(
         f"the weights form cannot carry this method: {needs}; use the sum form with bherd's strategy "
-        "(weights serves fedavg, bherd-fedavg, random-fedavg and reversed-fedavg)"
+        "(weights serves fedavg and fedprox, and bherd-, random- and reversed- of both)"
     )

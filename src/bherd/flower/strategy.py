@@ -19,10 +19,11 @@ from bherd.flower.federation import Federation, FederationSetup
 from bherd.flower.messenger import Messenger
 from bherd.flower.replies import ClientNode, Rejection
 from bherd.flower.settings import Rules
-from bherd.loop.server import choose_clients
+from bherd.loop.server import choose_clients, shipped_params
 from bherd.loop.server import server_round as server_round_of
 from bherd.loop.state import RunPlan, State, start_memory
 from bherd.method import Method
+from bherd.methods import named
 from bherd.tasks.flat import ravel
 
 
@@ -30,17 +31,18 @@ from bherd.tasks.flat import ravel
 class HerdStrategy(Strategy):
     """FedAvg, FedNova, SCAFFOLD, BHerd and any other `Method`, for clients that send the `sum` form.
 
-        strategy = HerdStrategy(model, named("bherd-scaffold", alpha=0.5), clients=5, local_lr=0.01)
+        strategy = HerdStrategy(model, "bherd-scaffold,alpha=0.5", clients=5, local_lr=0.01)
         result = strategy.start(grid, ArrayRecord(model.state_dict()), num_rounds=10)
 
     Clients are known by the `partition-id` of their nodes. `rules` decide how many must answer and how
-    long they are waited for; `start(timeout=...)` bounds the first wait of a round.
+    long they are waited for; `start(timeout=...)` bounds the first wait of a round. The models of its rounds
+    are the server's own; `shipped` is the one that the method would ship.
     """
 
     def __init__(
         self,
         model: nn.Module,
-        method: Method,
+        method: Method | str,
         *,
         clients: int,
         local_lr: float,
@@ -51,9 +53,27 @@ class HerdStrategy(Strategy):
         name: str = "",
         on_rejection: Callable[[Rejection], None] | None = None,
     ) -> None:
-        """Args as in a bherd configuration; `name` lets a later run go on with its clients' states."""
+        """Ready for the first round, with nothing sent yet.
+
+        Args:
+            model: whose parameters are trained; its architecture is the clients'.
+            method: a `Method`, or its name as in a configuration: 'fedavg,server=adam'.
+            clients: how many there are; their nodes have the partition-ids from 0.
+            local_lr: the learning rate in whose units the clients' sums are taken.
+            epochs: local epochs, the factor E of the paper's aggregation.
+            cohort: clients per round, a number or a share.
+            seed: for the draw of the clients.
+            rules: how many must answer, and how long they are waited for.
+            name: names the federation to its clients; with it and an earlier strategy's `state` a later run
+                goes on with what the clients remember.
+            on_rejection: told of every reply that does not count.
+
+        Raises:
+            InputError: the method is not known, or the rules are for another wire form.
+        """
         if rules is not None and rules.wire != "sum":
             raise InputError("HerdStrategy takes the sum form; the weights form is for stock strategies")
+        method = named(method) if isinstance(method, str) else method
         self.plan = RunPlan(1, cohort, epochs, local_lr, seed)
         self.rules = rules or Rules()
         params = ravel(model)
@@ -88,6 +108,13 @@ class HerdStrategy(Strategy):
             )
         finally:
             self._leading = False
+
+    @property
+    def shipped(self) -> ArrayRecord:
+        """The model to evaluate and save: the last one, or the mean that the method's `shipped` takes."""
+        params = shipped_params(self._setup.method, self.state)
+        rest = None if self._federation is None else self._federation.setup.rest
+        return codec.encode_model(self._setup.layout, params, self.state.buffers, rest)
 
     def summary(self) -> None:
         method = self._setup.method
