@@ -12,7 +12,7 @@ from bherd.errors import DamagedFileError
 from bherd.runs import read
 from bherd.statistics import Floats
 from paper import measures, tables
-from paper.grid import CASES, Case, Curve, at_defaults, make_curve, share_of, step_of
+from paper.grid import CASES, Case, Curve, at_defaults, make_curve
 from paper.kept import Kept, read_kept
 from paper.scales import Scale
 from paper.tables import Column, ConcentrationRow, ConfigurationRow, RunRow
@@ -82,7 +82,7 @@ def collect(scale: Scale, curves: Sequence[Curve], seeds: int | None, work: Path
     configurations = [configuration_row(c, written[c.key], goals[c.key]) for c in known]
     tables.write_rows(out / tables.CONFIGURATIONS, ConfigurationRow, configurations)
     watched = [c for c in known if shown_in_4d(scale, c)]
-    selecting = [c for c in known if c.config.run.ledger]
+    selecting = [c for c in known if c.settings.ledger]
     shares = {c.key: [(run, kept_share(run.directory)) for run in runs[c.key]] for c in selecting}
     concentrations = {
         key: [row for run, kept in found for row in _concentrations(key, run, kept)]
@@ -115,7 +115,7 @@ def target(scale: Scale, curve: Curve, runs: dict[str, list[Run]], old: Kept) ->
     """The accuracy to reach: a little below where FedAvg ends on the same problem and case."""
     if not runs[curve.key]:
         return old.targets[curve.key]
-    case: Case = next((c for c in CASES if c == curve.config.task.partition), "case1")
+    case: Case = next((c for c in CASES if c == curve.settings.partition), "case1")
     baseline = make_curve(scale.workload(curve.workload), case, "fedavg").key
     ends = [run.accuracy[-1] for run in runs.get(baseline, []) if not run.diverged_at and len(run.accuracy)]
     ends += [row.final_accuracy for row in old.runs.get(baseline, []) if not row.diverged_at]
@@ -144,23 +144,23 @@ def run_row(key: str, run: Run, goal: float) -> RunRow:
 
 def configuration_row(curve: Curve, rows: list[RunRow], goal: float) -> ConfigurationRow:
     """A curve's settings and its numbers over the seeds."""
-    method, task, train = curve.config.method, curve.config.task, curve.config.train
+    own = curve.settings
     reached = statistics.reach([row.rounds_to_target for row in rows])
     finished = [row.final_accuracy for row in rows if not row.diverged_at]
     return ConfigurationRow(
         curve.key,
         curve.workload,
-        method.name,
-        share_of(method),
-        step_of(method),
-        method.server_lr,
-        bool(train.reshuffle),
-        task.partition,
-        task.clients,
-        train.epochs,
-        train.batch_size,
-        train.lr,
-        train.rounds,
+        own.method,
+        own.share,
+        own.step,
+        own.server_lr,
+        own.reshuffle,
+        own.partition,
+        own.clients,
+        own.epochs,
+        own.batch_size,
+        own.lr,
+        own.rounds,
         len(rows),
         sum(row.diverged_at > 0 for row in rows),
         goal,
@@ -198,8 +198,8 @@ def curve_columns(key: str, runs: list[Run]) -> dict[str, Column]:
 
 def shown_in_4d(scale: Scale, curve: Curve) -> bool:
     """Whether figure 4d shows the clients of this curve: BHerd's own runs and their random controls."""
-    selects = curve.config.method.name in ("bherd-fedavg", "random-fedavg")
-    return selects and at_defaults(scale.workload(curve.workload), curve.config)
+    selects = curve.settings.method in ("bherd-fedavg", "random-fedavg")
+    return selects and at_defaults(scale.workload(curve.workload), curve.settings)
 
 
 def distance_columns(key: str, runs: list[Run]) -> list[dict[str, Column]]:

@@ -6,10 +6,8 @@ from paper import style
 from paper.grid import (
     CASES,
     Curve,
-    base_of,
     make_curve,
     plain_at_same_step,
-    selector_of,
     with_selector,
 )
 from paper.results import Results
@@ -19,9 +17,9 @@ from paper.tables import ComparisonRow
 
 def rivals(workload: Workload, curve: Curve) -> list[Curve]:
     """The reshuffled baseline of the paper, and the controls that share the step and the order."""
-    case = next(case for case in CASES if case == curve.config.task.partition)
+    case = next(case for case in CASES if case == curve.settings.partition)
     return [
-        make_curve(workload, case, base_of(curve.config.method.name), lr=curve.config.train.lr),
+        make_curve(workload, case, curve.settings.server, lr=curve.settings.lr),
         plain_at_same_step(workload, curve),
         with_selector(workload, curve, "random"),
         with_selector(workload, curve, "reversed"),
@@ -32,7 +30,7 @@ def comparison_rows(results: Results, curves: Iterable[Curve]) -> list[Compariso
     """One row for each BHerd curve and each rival that was run with some of the same seeds."""
     rows = []
     for curve in curves:
-        if selector_of(curve.config.method.name) != "bherd":
+        if curve.settings.selector != "bherd":
             continue
         others = rivals(results.scale.workload(curve.workload), curve)
         rows += [_row(results, curve, rival) for rival in others if results.has(curve, rival)]
@@ -44,7 +42,7 @@ def _row(results: Results, a: Curve, b: Curve) -> ComparisonRow:
     reached = [results.configurations[curve.key].rounds_to_target for curve in (a, b)]
     return ComparisonRow(
         a.workload,
-        a.config.task.partition,
+        a.settings.partition,
         _name(a),
         _name(b),
         a.key,
@@ -59,8 +57,7 @@ def _row(results: Results, a: Curve, b: Curve) -> ComparisonRow:
 
 
 def _name(curve: Curve) -> str:
-    task, train = curve.config.task, curve.config.train
-    alpha = curve.config.method.alpha
-    share = "" if alpha is None else f" α={alpha:g}"
-    size = f" N={task.clients} E={train.epochs:g} B={train.batch_size} η={train.lr:g}"
-    return style.label_of(curve.config).replace(",", "") + share + size
+    own = curve.settings
+    share = "" if own.alpha is None else f" α={own.alpha:g}"
+    size = f" N={own.clients} E={own.epochs:g} B={own.batch_size} η={own.lr:g}"
+    return style.label_of(curve).replace(",", "") + share + size

@@ -3,21 +3,20 @@
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from bherd.streams import stream
-from bherd.tasks.datasets import load_dataset
-from bherd.tasks.datasets.dataset import Labels
-from bherd.tasks.datasets.known import CIFAR10
-from bherd.tasks.datasets.places import search
+from bherd.tasks.datasets import is_on_disk, load_dataset
 from paper.grid import Curve
 from paper.scales import Scale, Subset
 
 DATA_FOLDER = "data"
+Labels = npt.NDArray[np.int64]
 
 
 def has_cifar() -> bool:
     """Whether CIFAR-10 is where every command looks for it."""
-    return search(CIFAR10).found is not None
+    return is_on_disk("cifar10")
 
 
 def prepare_data(scale: Scale, curves: list[Curve], work: Path) -> None:

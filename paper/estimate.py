@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bherd.config import Config
 from bherd.loop.visits import plan_steps
-from paper.grid import selector_of, share_of
+from paper.grid import Curve
 from paper.scales import Scale, Subset, WorkloadName
 
 
@@ -48,29 +47,26 @@ class Cost:
     bytes: float
 
 
-def cost(scale: Scale, workload: WorkloadName, config: Config) -> Cost:
+def cost(scale: Scale, curve: Curve) -> Cost:
     """The expected time of a run on one core, and the memory of the process that does it."""
-    shape = shape_of(scale, workload)
-    parameters, forward = _model(config.task.model, shape)
-    clients = config.task.clients
-    plan = plan_steps(max(1, shape.train // clients), config.train.batch_size, config.train.epochs)
+    own, shape = curve.settings, shape_of(scale, curve.workload)
+    parameters, forward = _model(own.model, shape)
+    clients = own.clients
+    plan = plan_steps(max(1, shape.train // clients), own.batch_size, own.epochs)
     seen = clients * plan.steps * plan.batch
-    looked_at = (shape.train + shape.test) / config.run.eval_every
-    if config.task.model == "svm":
-        rate = LINEAR_STEP * (SHUFFLED if config.train.reshuffle else 1.0)
+    looked_at = (shape.train + shape.test) / own.eval_every
+    if own.model == "svm":
+        rate = LINEAR_STEP * (SHUFFLED if own.reshuffle else 1.0)
         passes = (seen * rate + looked_at * LINEAR_LOOK) * shape.side**2 * shape.channels / 784
     else:
         passes = (3 * seen + looked_at) * forward / CNN_FLOPS
-    selector = selector_of(config.method.name)
     select = 0.0
-    if selector in ("bherd", "reversed"):
-        kept = plan.steps * (1.0 if selector == "reversed" else share_of(config.method))
+    if own.selector in ("bherd", "reversed"):
+        kept = plan.steps * (1.0 if own.selector == "reversed" else own.share)
         select = clients * (2 * plan.steps**2 * parameters / GRAM_FLOPS + kept * GREEDY_PICK)
-    trace = 0 if selector == "" else 2 * plan.steps * parameters * 4 + 16 * plan.steps**2
+    trace = 0 if own.selector == "" else 2 * plan.steps * parameters * 4 + 16 * plan.steps**2
     samples = (shape.train + shape.test) * shape.channels * shape.side**2
-    return Cost(
-        SECONDS_A_RUN + config.train.rounds * (passes + select), PROCESS_BYTES + 6.0 * samples + trace
-    )
+    return Cost(SECONDS_A_RUN + own.rounds * (passes + select), PROCESS_BYTES + 6.0 * samples + trace)
 
 
 def shape_of(scale: Scale, workload: WorkloadName) -> Shape:

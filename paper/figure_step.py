@@ -86,10 +86,10 @@ def effects(results: Results, case: Case, alpha: float) -> list[Effect]:
     for step in STEPS:
         plain, *others = group(results.scale, case, alpha, step)
         for curve in reversed(others):
-            look = style.look_of(curve.config)
-            label = f"{style.name_of(curve.config).removesuffix('-FedAvg')}, {step}"
+            look = style.look_of(curve)
+            label = f"{style.name_of(curve).removesuffix('-FedAvg')}, {step}"
             difference = results.compare(curve, plain)
-            found.append(Effect(label, difference, look.colour, look.marker, style.is_longer(curve.config)))
+            found.append(Effect(label, difference, look.colour, look.marker, style.is_longer(curve)))
     return found
 
 

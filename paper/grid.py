@@ -9,10 +9,10 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from bherd.config import TABLES, Config, MethodConfig, RunConfig, TaskConfig, TrainConfig, differences
-from bherd.method_settings import settings_of
 from paper.scales import Workload, WorkloadName
 
 Case = Literal["case1", "case2", "case3"]
@@ -25,6 +25,66 @@ _NOT_OF_A_CURVE = ("run.seed", "run.device", "run.ledger")
 """A curve has many seeds, on any device, and whether it keeps a ledger follows from the rest."""
 _BASE = Config(task=TaskConfig(model="svm"))
 """What keys are counted from: the defaults of the day on which the first results were published."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A configuration in the words of the figures. What bherd calls these settings is known to this file."""
+
+    method: str
+    alpha: float | None
+    """None for a method that has none."""
+    share: float
+    """Alpha; for a method that has none, the default's."""
+    step: Step
+    """For a method that has none, the equation's."""
+    server_lr: float
+    dataset: str
+    model: str | None
+    partition: str
+    clients: int
+    rounds: int
+    epochs: float
+    batch_size: int
+    lr: float
+    reshuffle: bool
+    seed: int
+    eval_every: int
+    ledger: bool
+
+    @property
+    def selector(self) -> str:
+        """The selector's part of the method's name: '' for the plain ones."""
+        return self.method.rpartition("-")[0]
+
+    @property
+    def server(self) -> str:
+        """The server's part of the method's name: fedavg, fednova, scaffold or centralized."""
+        return self.method.rpartition("-")[2]
+
+
+def read_settings(config: Config) -> Settings:
+    """The settings of a configuration."""
+    method, task, train, run = config.method, config.task, config.train, config.run
+    return Settings(
+        method.name,
+        method.alpha,
+        DEFAULT_ALPHA if method.alpha is None else method.alpha,
+        "amplified" if method.step == "amplified" else "equation",
+        method.server_lr,
+        task.dataset,
+        task.model,
+        task.partition,
+        task.clients,
+        train.rounds,
+        train.epochs,
+        train.batch_size,
+        train.lr,
+        bool(train.reshuffle),
+        run.seed,
+        run.eval_every,
+        run.ledger,
+    )
 
 
 @dataclass(frozen=True)
@@ -44,9 +104,19 @@ class Curve:
                 tree[table][name] = value
         return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:12]
 
-    def seeded(self, seed: int) -> Config:
-        """The run of this curve with a seed, which decides partition, orders, start and draws."""
-        return replace(self.config, run=replace(self.config.run, seed=seed))
+    @cached_property
+    def settings(self) -> Settings:
+        """What the figures want to know of it."""
+        return read_settings(self.config)
+
+    def seeded(self, seed: int, dataset: str | None = None) -> Config:
+        """The run of this curve with a seed, which decides partition, orders, start and draws.
+
+        Args:
+            seed: of the run.
+            dataset: where its data is; left out, as the curve names it.
+        """
+        return self.config.replace(seed=seed, dataset=dataset or self.settings.dataset)
 
 
 class Beside(NamedTuple):
@@ -73,7 +143,7 @@ def make_curve(
     lr: float | None = None,
 ) -> Curve:
     """A curve in standard form; what is left out is as the paper has it."""
-    prefix = selector_of(method)
+    prefix = method.rpartition("-")[0]
     if alpha == 1.0 and prefix != "grab":
         step = "equation"
     if method == "centralized":
@@ -98,63 +168,53 @@ def make_curve(
         ),
         RunConfig(workers=1, eval_every=workload.eval_every, ledger=False),
     )
-    ledger = method == "bherd-fedavg" and at_defaults(workload, config)
+    ledger = method == "bherd-fedavg" and at_defaults(workload, read_settings(config))
     return Curve(workload.name, replace(config, run=replace(config.run, ledger=ledger)))
 
 
-def at_defaults(workload: Workload, config: Config) -> bool:
+def at_defaults(workload: Workload, settings: Settings) -> bool:
     """Whether these are the settings under which figure 4 looks into the clients of the SVM."""
     return (
         workload.model == "svm"
-        and config.method.alpha == DEFAULT_ALPHA
-        and config.task.clients == DEFAULT_CLIENTS
-        and config.train.epochs == 1.0
-        and config.train.batch_size == workload.batch_size
-        and config.train.reshuffle is False
+        and settings.alpha == DEFAULT_ALPHA
+        and settings.clients == DEFAULT_CLIENTS
+        and settings.epochs == 1.0
+        and settings.batch_size == workload.batch_size
+        and not settings.reshuffle
     )
-
-
-def selector_of(method: str) -> str:
-    """The selector's part of a method's name: '' for the plain ones."""
-    return method.rpartition("-")[0]
-
-
-def base_of(method: str) -> str:
-    """The server's part of a method's name: fedavg, fednova, scaffold or centralized."""
-    return method.rpartition("-")[2]
 
 
 def plain_at_same_step(workload: Workload, curve: Curve) -> Curve:
     """The control: the same server with all gradients, the step as long, the order as fixed as BHerd's."""
-    method, train = curve.config.method, curve.config.train
-    longer = train.epochs if step_of(method) == "equation" else train.epochs / share_of(method)
+    own = curve.settings
+    longer = own.epochs if own.step == "equation" else own.epochs / own.share
     return make_curve(
         workload,
         _case(curve),
-        base_of(method.name),
+        own.server,
         server_lr=longer,
-        reshuffle=train.reshuffle,
-        epochs=train.epochs,
-        batch_size=train.batch_size,
-        clients=curve.config.task.clients,
-        lr=train.lr,
+        reshuffle=own.reshuffle,
+        epochs=own.epochs,
+        batch_size=own.batch_size,
+        clients=own.clients,
+        lr=own.lr,
     )
 
 
 def with_selector(workload: Workload, curve: Curve, selector: str) -> Curve:
     """The control: the same share, step and order, but another selector's choice."""
-    method, train = curve.config.method, curve.config.train
+    own = curve.settings
     return make_curve(
         workload,
         _case(curve),
-        f"{selector}-{base_of(method.name)}",
-        alpha=share_of(method),
-        step=step_of(method),
-        reshuffle=train.reshuffle,
-        epochs=train.epochs,
-        batch_size=train.batch_size,
-        clients=curve.config.task.clients,
-        lr=train.lr,
+        f"{selector}-{own.server}",
+        alpha=own.share,
+        step=own.step,
+        reshuffle=own.reshuffle,
+        epochs=own.epochs,
+        batch_size=own.batch_size,
+        clients=own.clients,
+        lr=own.lr,
     )
 
 
@@ -162,7 +222,7 @@ def controlled(workload: Workload, curve: Curve) -> list[Curve]:
     """A BHerd curve with all gradients in the same order at the same step; with the amplified step a random
     share too."""
     plain = plain_at_same_step(workload, curve)
-    if step_of(curve.config.method) == "equation":
+    if curve.settings.step == "equation":
         return [curve, plain]
     return [curve, plain, with_selector(workload, curve, "random")]
 
@@ -171,7 +231,7 @@ def beside(workload: Workload, bherd: Callable[[Step], Curve]) -> Beside:
     """BHerd at both steps with the controls of the longer one, which with α = 1 are one: all is kept."""
     equation, amplified = bherd("equation"), bherd("amplified")
     plain = plain_at_same_step(workload, amplified)
-    whole = amplified.config.method.alpha == 1.0
+    whole = amplified.settings.alpha == 1.0
     random = plain if whole else with_selector(workload, amplified, "random")
     return Beside(equation, amplified, plain, random)
 
@@ -182,20 +242,9 @@ def unique(curves: list[Curve]) -> list[Curve]:
 
 
 def _case(curve: Curve) -> Case:
-    return next(case for case in CASES if case == curve.config.task.partition)
+    return next(case for case in CASES if case == curve.settings.partition)
 
 
 def _method(name: str, alpha: float, step: Step, server_lr: float) -> MethodConfig:
     """Without the settings that have no effect on the method."""
-    has = settings_of(name)
-    return MethodConfig(name, alpha if "alpha" in has else None, step if "step" in has else None, server_lr)
-
-
-def share_of(method: MethodConfig) -> float:
-    """The method's alpha; for one that has none, the default's."""
-    return DEFAULT_ALPHA if method.alpha is None else method.alpha
-
-
-def step_of(method: MethodConfig) -> Step:
-    """The method's step; for one that has none, the equation's."""
-    return "amplified" if method.step == "amplified" else "equation"
+    return Config().replace(alpha=alpha, step=step, server_lr=server_lr).replace(method=name).method

@@ -66,7 +66,7 @@ def heat_draw(name: str, case: Case, results: Results) -> list[Drawing]:
                 axes[row][client].set_title(f"client {client + 1}", fontsize=10)
             else:
                 axes[row][client].set_xlabel("round")
-        axes[row][0].set_ylabel(f"local step ({curve.config.method.step} step)")
+        axes[row][0].set_ylabel(f"local step ({curve.settings.step} step)")
     title = f"{name} · which local steps BHerd keeps, {case_of(case)} | {results.scale.svm.title}"
     rounds = stretches * results.scale.svm.rounds // max(heat.share.shape[0] for heat in every)
     finish(figure, [], title, CAPTION.format(steps=steps, rounds=rounds))

@@ -42,9 +42,9 @@ class Line(NamedTuple):
 
 def styled(curve: Curve, label: str | None = None) -> Line:
     """A line in its method's own look."""
-    look = style.look_of(curve.config)
-    text = style.label_of(curve.config) if label is None else label
-    return Line(curve, text, look.colour, look.marker, look.width, style.dashes_of(curve.config), look.layer)
+    look = style.look_of(curve)
+    text = style.label_of(curve) if label is None else label
+    return Line(curve, text, look.colour, look.marker, look.width, style.dashes_of(curve), look.layer)
 
 
 def sheet(

@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from bherd.config import Config
 from bherd.errors import InputError
 from bherd.many.jobs import Job, try_job
 from bherd.many.processes import in_processes
@@ -118,11 +117,9 @@ def _write(
     tell(f"tables and figures: {out}; verdict: {page}")
 
 
-def _ordered(
-    options: Options, scale: Scale, work: Path, names: list[str]
-) -> dict[Path, tuple[Curve, Config]]:
-    """Every run that was asked for by its directory, in the order in which they matter."""
-    ordered: dict[Path, tuple[Curve, Config]] = {}
+def _ordered(options: Options, scale: Scale, work: Path, names: list[str]) -> dict[Path, tuple[Curve, int]]:
+    """Curve and seed of every run that was asked for by its directory, in the order in which they matter."""
+    ordered: dict[Path, tuple[Curve, int]] = {}
     for problem in options.problems:
         for experiment in choose(names) if names else []:
             curves = curves_of([experiment], scale, [problem])
@@ -130,27 +127,25 @@ def _ordered(
             for seed in range(count):
                 for curve in curves:
                     directory = run_directory(work, curve, seed)
-                    ordered.setdefault(directory, (curve, curve.seeded(seed)))
+                    ordered.setdefault(directory, (curve, seed))
     return ordered
 
 
 def _grid(
-    ordered: dict[Path, tuple[Curve, Config]], options: Options, scale: Scale, work: Path, tell: Tell
+    ordered: dict[Path, tuple[Curve, int]], options: Options, scale: Scale, work: Path, tell: Tell
 ) -> dict[Job, float]:
     """The runs that are missing, and the seconds that each will take; says what they will cost."""
-    expected = {
-        path: estimate.cost(scale, curve.workload, config) for path, (curve, config) in ordered.items()
-    }
+    expected = {path: estimate.cost(scale, curve) for path, (curve, _) in ordered.items()}
     finished = {path for path in ordered if is_finished(path)}
     factors = {
         problem: _correction([p for p in finished if ordered[p][0].workload == problem], expected)
         for problem in WORKLOADS
     }
     jobs: dict[Job, float] = {}
-    for path, (curve, config) in ordered.items():
+    for path, (curve, seed) in ordered.items():
         if path not in finished:
-            located = replace(config, task=replace(config.task, dataset=locate(scale, curve, work)))
-            jobs[Job(located, path.resolve())] = factors[curve.workload] * expected[path].seconds
+            config = curve.seeded(seed, locate(scale, curve, work))
+            jobs[Job(config, path.resolve())] = factors[curve.workload] * expected[path].seconds
     processes = _processes(options)
     missing = [expected[path] for path in ordered if path not in finished]
     tell(

@@ -67,8 +67,8 @@ class Results:
         curves = list(curves)
         seeds = self.seed_range(curves) if shown is None else str(shown)
         parts = [workload.title, f"T={workload.rounds}"]
-        batches = {curve.config.train.batch_size for curve in curves}
-        rates = {curve.config.train.lr for curve in curves}
+        batches = {curve.settings.batch_size for curve in curves}
+        rates = {curve.settings.lr for curve in curves}
         parts += [f"B={batch}" for batch in batches if len(batches) == 1]
         parts += [f"$\\eta$={rate:g}" for rate in rates if len(rates) == 1]
         return ", ".join([*parts, f"{seeds} {'seed' if seeds == '1' else 'seeds'}"])

@@ -4,13 +4,9 @@ The colours are Okabe and Ito's, which people with any colour vision tell apart.
 the dashes and the widths still differ; the widths also let curves that lie on each other show through.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from bherd.config import Config
-from paper.grid import base_of, selector_of
-
-if TYPE_CHECKING:
-    pass
+from paper.grid import Curve
 
 BASES = {"fedavg": "FedAvg", "fednova": "FedNova", "scaffold": "SCAFFOLD", "centralized": "centralized SGD"}
 SELECTORS = {"bherd": "BHerd", "grab": "GraB", "random": "random", "reversed": "reversed"}
@@ -51,41 +47,40 @@ RC: dict[Any, Any] = {
 }
 
 
-def look_of(config: Config) -> Look:
-    """The colour, marker and width of a configuration's method."""
-    name = config.method.name
-    return LOOKS["centralized" if name == "centralized" else selector_of(name)]
+def look_of(curve: Curve) -> Look:
+    """The colour, marker and width of a curve's method."""
+    own = curve.settings
+    return LOOKS["centralized" if own.method == "centralized" else own.selector]
 
 
-def dashes_of(config: Config) -> object:
+def dashes_of(curve: Curve) -> object:
     """Solid for the longer step, dashed for the equation's, dotted for centralized training."""
-    method = config.method
-    if method.name == "centralized":
+    if curve.settings.method == "centralized":
         return DASHES["centralized"]
-    return DASHES["longer" if is_longer(config) else "plain"]
+    return DASHES["longer" if is_longer(curve) else "plain"]
 
 
-def is_longer(config: Config) -> bool:
+def is_longer(curve: Curve) -> bool:
     """Whether the step is longer than the paper's equation has it."""
-    return config.method.step == "amplified" or config.method.server_lr > config.train.epochs
+    return curve.settings.step == "amplified" or curve.settings.server_lr > curve.settings.epochs
 
 
-def name_of(config: Config) -> str:
+def name_of(curve: Curve) -> str:
     """The method's name for people: BHerd-FedAvg."""
-    selector, base = selector_of(config.method.name), BASES[base_of(config.method.name)]
+    selector, base = curve.settings.selector, BASES[curve.settings.server]
     return f"{SELECTORS[selector]}-{base}" if selector else base
 
 
-def label_of(config: Config) -> str:
+def label_of(curve: Curve) -> str:
     """The method's name with what tells it from its neighbours in a figure."""
-    method, text = config.method, name_of(config)
-    if method.name == "centralized":
+    own, text = curve.settings, name_of(curve)
+    if own.method == "centralized":
         return text
-    if selector_of(method.name):
-        return f"{text}, {method.step} step"
-    if method.server_lr != 1.0:
-        return f"{text}, step × {method.server_lr:.3g}, fixed order"
-    return f"{text}, reshuffled" if config.train.reshuffle else f"{text}, fixed order"
+    if own.selector:
+        return f"{text}, {own.step} step"
+    if own.server_lr != 1.0:
+        return f"{text}, step × {own.server_lr:.3g}, fixed order"
+    return f"{text}, reshuffled" if own.reshuffle else f"{text}, fixed order"
 
 
 def case_of(partition: str) -> str:

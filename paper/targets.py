@@ -21,11 +21,11 @@ def target_table(results: Results) -> str:
     lines: list[str] = []
     for workload in results.scale.workloads:
         for case in CASES:
-            curves = [c for c in case_curves(workload, case) if c.config.method.name != "centralized"]
+            curves = [c for c in case_curves(workload, case) if c.settings.method != "centralized"]
             if not results.has(curves[0]):
                 continue
             if not lines:
-                names = " | ".join(label_of(curve.config) for curve in curves)
+                names = " | ".join(label_of(curve) for curve in curves)
                 lines = [f"| problem | case | target | {names} |", "|---" * (3 + len(curves)) + "|"]
             rows = [results.configurations.get(curve.key) for curve in curves]
             cells = " | ".join("not run" if row is None else rounds_cell(row) for row in rows)

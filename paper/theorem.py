@@ -10,29 +10,26 @@ gradients at w_t) are measured along the run. Plain loops in numpy, apart from t
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from scipy import optimize
 
-from bherd import methods
+from bherd import herd, partition
 from bherd.config import Config
-from bherd.loop.server import aggregate
 from bherd.loop.visits import Plan, plan_steps
-from bherd.method import Method, Report
-from bherd.session import prepare
 from bherd.statistics import Floats
+from bherd.streams import stream
 from bherd.tasks.datasets import load_dataset
-from bherd.tasks.models import SVM_DECAY
-from paper.grid import CASES, STEPS, Case, Step, make_curve, share_of, step_of
+from paper.grid import CASES, STEPS, Case, Settings, Step, make_curve, read_settings
 from paper.scales import Scale
 from paper.tables import TheoremRow
 
 SEEDS = 3
 SHORT_ROUNDS = 50
 MARGIN = 0.9
+DECAY = 0.1
+"""The SVM's lambda."""
 Tell = Callable[[str], None]
 
 
@@ -45,11 +42,13 @@ class Client(NamedTuple):
 
 
 class Along(NamedTuple):
-    """What was measured along one run."""
+    """What was measured along one run, and the rate and the rounds that it had."""
 
     beta: float
     error_squared: float
     mean_squared_gradient: float
+    lr: float
+    rounds: int
 
 
 def check_theorem(scale: Scale, tell: Tell) -> list[TheoremRow]:
@@ -61,19 +60,18 @@ def check_theorem(scale: Scale, tell: Tell) -> list[TheoremRow]:
     rows: list[TheoremRow] = []
     gap = math.nan
     for case in CASES:
-        first = make_curve(scale.svm, case, "bherd-fedavg").seeded(0)
-        clients = load_clients(first)
+        usual = {step: make_curve(scale.svm, case, "bherd-fedavg", step=step).seeded(0) for step in STEPS}
+        clients = load_clients(usual["equation"])
         smoothness = max(largest_curvature(client) for client in clients)
         if not rows:
             gap = 0.5 - least_loss(clients)
-        short = min(SHORT_ROUNDS, first.train.rounds)
+        short = min(SHORT_ROUNDS, scale.svm.rounds)
         rates: dict[Step, float] = {}
-        for step in STEPS:
+        for step, config in usual.items():
             tell(f"theorem 1: {case}, {step} step")
-            stepped = replace(first, method=replace(first.method, step=step))
-            usual = run_along(stepped, clients, first.train.lr, first.train.rounds)
-            rows.append(_row(stepped, "as the paper", clients, smoothness, gap, usual, first.train.lr))
-            rates[step] = MARGIN * usual.beta / (math.sqrt(24 * short) * smoothness * _most_steps(clients))
+            along = run_along(config, clients, scale.svm.lr, scale.svm.rounds)
+            rows.append(_row(config, "as the paper", clients, smoothness, gap, along))
+            rates[step] = MARGIN * along.beta / (math.sqrt(24 * short) * smoothness * _most_steps(clients))
         for seed in range(SEEDS):
             rows += _within(scale, case, seed, rates, gap, tell)
     return rows
@@ -83,38 +81,37 @@ def _within(
     scale: Scale, case: Case, seed: int, rates: dict[Step, float], gap: float, tell: Tell
 ) -> list[TheoremRow]:
     """Short runs of one seed at these rates, which should meet the conditions."""
-    config = make_curve(scale.svm, case, "bherd-fedavg").seeded(seed)
-    clients = load_clients(config)
+    clients = load_clients(make_curve(scale.svm, case, "bherd-fedavg").seeded(seed))
     smoothness = max(largest_curvature(client) for client in clients)
-    short = min(SHORT_ROUNDS, config.train.rounds)
+    short = min(SHORT_ROUNDS, scale.svm.rounds)
     rows = []
     for step, lr in rates.items():
         tell(f"theorem 1: {case}, {step} step, seed {seed}, within the conditions")
-        slow = replace(
-            config, method=replace(config.method, step=step), train=replace(config.train, rounds=short)
-        )
-        along = run_along(slow, clients, lr, short)
-        rows.append(_row(slow, "within the conditions", clients, smoothness, gap, along, lr))
+        config = make_curve(scale.svm, case, "bherd-fedavg", step=step).seeded(seed)
+        along = run_along(config, clients, lr, short)
+        rows.append(_row(config, "within the conditions", clients, smoothness, gap, along))
     return rows
 
 
 def load_clients(config: Config) -> list[Client]:
     """Every client's samples in its order, as float64."""
-    session = prepare(config)
-    dataset = load_dataset(config.task.dataset, config.task.data_dir, seed=config.run.seed)
+    own = read_settings(config)
+    dataset = load_dataset(own.dataset, seed=own.seed)
+    dealt = partition(dataset.y_train, own.partition, clients=own.clients, seed=own.seed)
     clients = []
-    for order in session.task.order:
+    for number, held in enumerate(dealt):
+        order = stream(own.seed, "order", client=number).permutation(held)
         x = dataset.x_train[order].reshape(len(order), -1)
         scaled = x / 255.0 if x.dtype == np.uint8 else x.astype(np.float64)
         y = np.where(dataset.y_train[order] % 2 == 0, 1.0, -1.0)
-        plan = plan_steps(len(order), config.train.batch_size, config.train.epochs)
+        plan = plan_steps(len(order), own.batch_size, own.epochs)
         clients.append(Client(np.hstack([scaled, np.ones((len(order), 1))]), y, plan))
     return clients
 
 
 def largest_curvature(client: Client) -> float:
     """An upper bound of the curvature of a client's loss: the largest eigenvalue of X^T X / n, and lambda."""
-    return float(np.linalg.eigvalsh(client.x.T @ client.x / len(client.x))[-1]) + SVM_DECAY
+    return float(np.linalg.eigvalsh(client.x.T @ client.x / len(client.x))[-1]) + DECAY
 
 
 def slope(x: Floats, y: Floats, w: Floats) -> tuple[float, Floats]:
@@ -122,8 +119,8 @@ def slope(x: Floats, y: Floats, w: Floats) -> tuple[float, Floats]:
     slack = np.maximum(0.0, 1.0 - y * (x @ w))
     weights = w.copy()
     weights[-1] = 0.0
-    loss = 0.5 * float(slack @ slack) / len(y) + 0.5 * SVM_DECAY * float(weights @ weights)
-    gradient: Floats = -((y * slack) @ x) / len(y) + SVM_DECAY * weights
+    loss = 0.5 * float(slack @ slack) / len(y) + 0.5 * DECAY * float(weights @ weights)
+    gradient: Floats = -((y * slack) @ x) / len(y) + DECAY * weights
     return loss, gradient
 
 
@@ -148,8 +145,7 @@ def _batch(client: Client, step: int) -> slice:
 
 def run_along(config: Config, clients: list[Client], lr: float, rounds: int) -> Along:
     """Run BHerd from zero and measure what the theorem speaks of."""
-    chosen = config.method
-    method = methods.named_in(chosen)
+    settings = read_settings(config)
     w = np.zeros(clients[0].x.shape[1])
     total = sum(len(client.y) for client in clients)
     beta, error_squared, squares = 1.0, 0.0, 0.0
@@ -161,29 +157,28 @@ def run_along(config: Config, clients: list[Client], lr: float, rounds: int) -> 
             gradient += len(client.y) / total * mean
             error_squared = max(error_squared, float(((own - mean) ** 2).sum(1).mean()))
         squares += float(gradient @ gradient)
-        after, farthest = _round(method, clients, w, lr, config.train.epochs)
+        after, farthest = one_round(settings, clients, w, lr)
         beta = min(beta, float(np.linalg.norm(after - w)) / farthest)
         w = after
-    return Along(beta, error_squared, squares / rounds)
+    return Along(beta, error_squared, squares / rounds, lr, rounds)
 
 
-def _round(
-    method: Method, clients: list[Client], w: Floats, lr: float, epochs: float
-) -> tuple[Floats, float]:
+def one_round(settings: Settings, clients: list[Client], w: Floats, lr: float) -> tuple[Floats, float]:
     """One round of BHerd: the new parameters, and how far a local model went at most (Delta_t)."""
-    reports, farthest = [], 0.0
-    for number, client in enumerate(clients):
+    direction, farthest = np.zeros_like(w), 0.0
+    total = sum(len(client.y) for client in clients)
+    for client in clients:
         local, trace = w.copy(), []
         for step in range(client.plan.steps):
             rows = _batch(client, step)
             trace.append(slope(client.x[rows], client.y[rows], local)[1])
             local = local - lr * trace[-1]
             farthest = max(farthest, float(np.linalg.norm(local - w)))
-        gradients = torch.from_numpy(np.array(trace))
-        kept = method.selector.select(gradients, np.random.default_rng(0))
-        kept_sum = gradients[torch.from_numpy(kept)].sum(0)
-        reports.append(Report(number, len(client.y), client.plan.steps, len(kept), kept_sum))
-    after: Floats = aggregate(method, torch.from_numpy(w), reports, local_lr=lr, epochs=epochs).numpy()
+        gradients = np.array(trace)
+        kept = herd(gradients, settings.share)
+        longer = 1.0 if settings.step == "equation" else len(trace) / len(kept)
+        direction += len(client.y) / total * longer * gradients[kept].sum(0)
+    after: Floats = w - lr * settings.epochs / settings.share * direction
     return after, farthest
 
 
@@ -198,21 +193,21 @@ def _row(
     smoothness: float,
     gap: float,
     along: Along,
-    lr: float,
 ) -> TheoremRow:
-    steps, rounds = _most_steps(clients), config.train.rounds
+    own, steps = read_settings(config), _most_steps(clients)
+    lr, rounds = along.lr, along.rounds
     largest_lr = math.sqrt(3) * along.beta / (6 * smoothness * steps)
     most_rounds = along.beta**2 / (24 * lr**2 * smoothness**2 * steps**2)
     right = (
-        4 * gap / (share_of(config.method) * lr * steps * rounds)
+        4 * gap / (own.share * lr * steps * rounds)
         + along.error_squared / rounds
         + along.error_squared / (2 * rounds**2)
     )
     return TheoremRow(
-        partition=config.task.partition,
-        step=step_of(config.method),
+        partition=own.partition,
+        step=own.step,
         setting=setting,
-        seed=config.run.seed,
+        seed=own.seed,
         lr=lr,
         rounds=rounds,
         smoothness=smoothness,

@@ -16,10 +16,8 @@ from paper.grid import (
     STEPS,
     Case,
     Curve,
-    base_of,
     make_curve,
     plain_at_same_step,
-    selector_of,
     with_selector,
 )
 from paper.panels import draw_line, draw_lines, finish, known, note, sheet, styled, whole_rounds
@@ -81,7 +79,7 @@ def draw_versus(
             _accuracies(below, results, group)
         else:
             _over_rounds(above, results, group, plain)
-            draw_percent(below, _same_step(results, workload, case, base_of(plain.config.method.name)))
+            draw_percent(below, _same_step(results, workload, case, plain.settings.server))
             below.set_xlabel("difference in loss area (%)")
         if column:
             for panel in (above, below):
@@ -92,10 +90,10 @@ def draw_versus(
         axes[1][0].set_ylim(0, max(20.0, min(100.0, 110 * max(highest, default=1.0))))
     else:
         _one_scale(axes[1])
-    plain_name = style.BASES[base_of(every[-1].config.method.name)]
-    central = any(curve.config.method.name == "centralized" for curve in every)
-    fixed = [curve for curve in every if not selector_of(curve.config.method.name)]
-    alone = any(not c.config.train.reshuffle and c.config.method.server_lr == 1 for c in fixed)
+    plain_name = style.BASES[every[-1].settings.server]
+    central = any(curve.settings.method == "centralized" for curve in every)
+    fixed = [curve for curve in every if not curve.settings.selector]
+    alone = any(not c.settings.reshuffle and c.settings.server_lr == 1 for c in fixed)
     caption = (ON_CNN if on_cnn else ON_SVM).format(
         plain=plain_name,
         central=" and centralized SGD are" if central else " is",
@@ -123,7 +121,7 @@ def _over_rounds(axes: "Axes", results: Results, group: list[Curve], plain: Curv
         length = min(len(base), len(found.rounds))
         difference = 100 * (found.loss.mean[:length] / base[:length] - 1)
         draw_line(axes, line, found.rounds[:length], difference, places=(number, len(rivals)))
-    axes.set(xlabel="round", ylabel=f"loss against\n{style.label_of(plain.config)} (%)")
+    axes.set(xlabel="round", ylabel=f"loss against\n{style.label_of(plain)} (%)")
     whole_rounds(axes)
 
 
@@ -145,10 +143,10 @@ def _same_step(results: Results, workload: Workload, case: Case, server: str) ->
 
 
 def _effect(results: Results, a: Curve, b: Curve, label: str) -> Effect:
-    look = style.look_of(a.config)
+    look = style.look_of(a)
     ours, theirs = results.areas(a), results.areas(b)
     ratios = tuple(_ratio(ours[seed], theirs[seed]) for seed in sorted(ours.keys() & theirs.keys()))
-    return Effect(label, results.compare(a, b), look.colour, look.marker, style.is_longer(a.config), ratios)
+    return Effect(label, results.compare(a, b), look.colour, look.marker, style.is_longer(a), ratios)
 
 
 def _ratio(a: float, b: float) -> float:
@@ -158,14 +156,14 @@ def _ratio(a: float, b: float) -> float:
 
 def _plain(workload: Workload, case: Case, group: list[Curve]) -> Curve:
     """The plain method, as the paper runs it."""
-    return make_curve(workload, case, base_of(group[-1].config.method.name) if group else "fedavg")
+    return make_curve(workload, case, group[-1].settings.server if group else "fedavg")
 
 
 def _ratios(results: Results, group: list[Curve], plain: Curve) -> list[Effect]:
     """Every method's area over the plain method's, seed by seed."""
-    suffix = "-" + style.name_of(plain.config)
+    suffix = "-" + style.name_of(plain)
     return [
-        _effect(results, curve, plain, style.label_of(curve.config).replace(suffix, ""))
+        _effect(results, curve, plain, style.label_of(curve).replace(suffix, ""))
         for curve in group
         if curve.key != plain.key
     ]
@@ -176,7 +174,7 @@ def _accuracies(axes: "Axes", results: Results, group: list[Curve]) -> None:
     lines = [styled(curve) for curve in group]
     draw_lines(axes, results, lines, "accuracy")
     axes.axhline(100 * CHANCE, color="#444444", linestyle=":", linewidth=1.2, zorder=1)
-    federated = [line for line in lines if line.curve.config.method.name != "centralized"]
+    federated = [line for line in lines if line.curve.settings.method != "centralized"]
     ends = [float(found.accuracy.mean[-1]) for found in known(results, federated)]
     axes.set_xlabel("round")
     if ends and max(ends) < INFORMATIVE * CHANCE:

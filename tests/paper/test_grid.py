@@ -175,7 +175,7 @@ def test_a_subset_file_is_a_dataset(tmp_path_factory: pytest.TempPathFactory) ->
 def test_every_run_has_a_cost(name: str) -> None:
     scale = make_scale(name, cifar=False)
     curves = curves_of(list(EXPERIMENTS), scale, list(WORKLOADS))
-    costs = [cost(scale, c.workload, c.config) for c in curves]
+    costs = [cost(scale, c) for c in curves]
     assert all(c.seconds > 0 and c.bytes > 0 for c in costs)
     assert peak_bytes(costs, 4) > peak_bytes(costs, 1)
 

@@ -59,13 +59,13 @@ def test_smaller_rates_share_their_runs_with_the_other_figures() -> None:
 def test_the_controls_of_a_smaller_rate_have_that_rate() -> None:
     cnn = make_scale("quick", cifar=True).cnn_cifar
     found = rates.rivals(cnn, "case3", 0.01)
-    assert {curve.config.train.lr for curve in found} == {0.01}
-    assert [curve.config.method.name for curve in found] == [
+    assert {curve.settings.lr for curve in found} == {0.01}
+    assert [curve.settings.method for curve in found] == [
         "fedavg",
         "bherd-fedavg",
         "bherd-fedavg",
         "fedavg",
         "random-fedavg",
     ]
-    assert (found.longer.config.method.server_lr, found.longer.config.train.reshuffle) == (2.0, False)
+    assert (found.longer.settings.server_lr, found.longer.settings.reshuffle) == (2.0, False)
     assert contrast.rivals(cnn, found.amplified)[0] == found.fedavg

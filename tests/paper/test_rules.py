@@ -215,7 +215,7 @@ def distances(own: float, fall: float, spread: float, client5: float = 1.0) -> R
     """A random half at distance 1 in every round, BHerd's at `own` and falling to a part of that."""
     found, configurations = {}, {}
     for curve in figure_4d.curves(QUICK):
-        herds = curve.config.method.name == "bherd-fedavg"
+        herds = curve.settings.method == "bherd-fedavg"
         mean = np.linspace(own, own * fall, 100) if herds else np.ones(100)
         found[curve.key] = {
             client: Band(level * mean, level * mean * (1 - spread), level * mean * (1 + spread))

@@ -1,15 +1,13 @@
 """Theorem 1's measurement: its gradient, its constants, and its rounds against the reference engine."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from bherd import methods
+from bherd import simulate
 from bherd.config import Config
 from bherd.loop.visits import plan_steps
-from bherd.simulation import simulate
 from paper import theorem
+from paper.grid import read_settings
 from paper.theorem import Client, slope
 
 CONFIG = Config().replace(
@@ -60,10 +58,9 @@ def test_least_loss_is_a_minimum() -> None:
 def test_its_rounds_are_those_of_the_reference_engine(step: str) -> None:
     config = CONFIG.replace(step=step)
     clients = theorem.load_clients(config)
-    method = methods.by_name("bherd-fedavg", 0.5, config.method.step)
     w = np.zeros(785)
     for _ in range(2):
-        w, _ = theorem._round(method, clients, w, config.train.lr, 1.0)
+        w, _ = theorem.one_round(read_settings(config), clients, w, 1e-3)
     expected = simulate(config).params.numpy()
     assert w == pytest.approx(expected, abs=1e-12)
 
@@ -73,13 +70,12 @@ def test_rows_say_whether_the_conditions_are_met() -> None:
     smoothness = max(map(theorem.largest_curvature, clients))
     fast, slow = (
         theorem._row(
-            replace(CONFIG, train=replace(CONFIG.train, lr=lr)),
+            CONFIG,
             "test",
             clients,
             smoothness,
             0.4,
             theorem.run_along(CONFIG, clients, lr, 2),
-            lr,
         )
         for lr in (1e-1, 1e-6)
     )

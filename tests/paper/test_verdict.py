@@ -24,7 +24,7 @@ from paper import (
     targets,
 )
 from paper.collect import concentration
-from paper.grid import CASES, STEPS, Curve, make_curve, share_of, with_selector
+from paper.grid import CASES, STEPS, Curve, make_curve, with_selector
 from paper.page import judge_claims
 from paper.results import Results
 from paper.scales import make_scale
@@ -90,7 +90,7 @@ def test_faster_under_both_steps_holds() -> None:
 
 
 def test_faster_only_when_amplified() -> None:
-    areas = svm_areas(lambda c: 0.9 if c.config.method.step == "amplified" else 1.0)
+    areas = svm_areas(lambda c: 0.9 if c.settings.step == "amplified" else 1.0)
     assert faster(made_up(areas)) == "holds only with the amplified step"
 
 
@@ -99,7 +99,7 @@ def test_a_difference_below_the_margin_is_none() -> None:
 
 
 def test_one_case_that_is_not_faster_spoils_it() -> None:
-    areas = svm_areas(lambda c: 1.0 if c.config.task.partition == "case3" else 0.8)
+    areas = svm_areas(lambda c: 1.0 if c.settings.partition == "case3" else 0.8)
     assert faster(made_up(areas)) == "does not hold"
 
 
@@ -146,9 +146,7 @@ def test_alpha_01_fails_if_most_runs_do() -> None:
 
 def test_alpha_01_shows_whether_its_controls_fail_too() -> None:
     curves = [figure_3.ALPHA.bherd(SVM, case, step, 0.1) for case in CASES for step in STEPS]
-    random = [
-        with_selector(SVM, curve, "random") for curve in curves if curve.config.method.step != "equation"
-    ]
+    random = [with_selector(SVM, curve, "random") for curve in curves if curve.settings.step != "equation"]
     keys = dict.fromkeys((curve.key for curve in [*curves, *random]), 1.0)
     claim = claims_sweeps.alpha_fails(made_up(keys, lost=frozenset(curve.key for curve in random)))
     assert verdict(claim) == "does not hold"
@@ -163,7 +161,7 @@ def test_best_batch_is_not_testable_without_all_sizes() -> None:
 
 
 def test_the_controls_of_a_sweep_over_alpha_start_from_all_gradients() -> None:
-    shares = {c.key: share_of(c.config.method) for c in sweep_curves(figure_3.ALPHA, SCALE)}
+    shares = {c.key: c.settings.share for c in sweep_curves(figure_3.ALPHA, SCALE)}
     found = {key: share for key, share in shares.items() if share in (1.0, 0.7, 0.5, 0.3)}
     row = claims_sweeps.alpha_faster(made_up(found))
     assert [name for name, _ in row.controls] == ["all gradients, amplified", "a random share, amplified"]
@@ -199,7 +197,7 @@ def test_the_best_batch_is_the_papers(best: tuple[int, int, int], expected: str)
 
 
 def test_reshuffling_is_measured_for_the_controls_too() -> None:
-    areas = {curve.key: 1.0 + 0.5 * bool(curve.config.train.reshuffle) for curve in figure_4e.curves(SCALE)}
+    areas = {curve.key: 1.0 + 0.5 * curve.settings.reshuffle for curve in figure_4e.curves(SCALE)}
     for case in CASES:
         for step in STEPS:
             areas[figure_4e.bherd(SVM, case, step, reshuffle=True).key] = 1.0
@@ -271,7 +269,7 @@ def test_differences_for_people(a: list[float], b: list[float], text: str) -> No
 def test_the_table_of_smaller_rates() -> None:
     quick = make_scale("quick", cifar=True)
     areas = {
-        curve.key: 0.9 if curve.config.method.name == "bherd-fedavg" else 1.0
+        curve.key: 0.9 if curve.settings.method == "bherd-fedavg" else 1.0
         for curve in rates.curves(quick)
         if curve.workload == "cnn-mnist"
     }

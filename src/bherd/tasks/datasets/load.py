@@ -52,6 +52,11 @@ def load_dataset(name: str, data_dir: str | Path | None = None, seed: int = 0) -
     raise InputError(unknown_message(name, DATASET_NAMES))
 
 
+def is_on_disk(name: str, data_dir: str | Path | None = None) -> bool:
+    """Whether the files of a public dataset are where ``load_dataset`` looks for them."""
+    return search(KNOWN[name], data_dir).found is not None
+
+
 def unknown_message(name: str, names: tuple[str, ...]) -> str:
     close = difflib.get_close_matches(name.lower().replace("_", "-"), names, n=1)
     guess = f" Did you mean {close[0]}?" if close else ""
