@@ -5,10 +5,11 @@ Only the file of the named module is hashed, not what that module imports.
 
 import hashlib
 import importlib.util
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from bherd.config import Config
+from bherd.config import Config, deciding
 from bherd.errors import InputError
 from bherd.parts.spec import Spec
 from bherd.parts.table import AXES
@@ -43,6 +44,11 @@ def _digest(name: str) -> str:
     if found.origin is None or not Path(found.origin).is_file():
         raise InputError(f"{name}: module {module!r} has no file. Put the factory into a file of its own.")
     return hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()
+
+
+def identity_of_run(config: Config) -> str:
+    """What decides a run as one line of JSON, with the user's own code; equal on server and clients."""
+    return json.dumps({**deciding(config), "sources": sources_of(config)}, sort_keys=True)
 
 
 def check_sources(before: Mapping[str, str], now: Mapping[str, str]) -> None:

@@ -10,9 +10,6 @@ import pytest
 
 from bherd.cli import build_parser
 from bherd.config import all_settings, from_dict
-from bherd.parts.schedule import KINDS
-from bherd.parts.spec import describe_part, parameters, text_of
-from bherd.parts.table import TABLE
 from tests.places import ROOT
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
@@ -85,16 +82,3 @@ def test_the_readme_says_what_the_reproduction_found() -> None:
     found = re.search(r"^At the same step length, .*$", page, flags=re.MULTILINE)
     assert found is not None
     assert found[0] in " ".join((ROOT / "README.md").read_text().split())
-
-
-def test_the_page_of_the_methods_has_every_part_and_schedule() -> None:
-    text = (ROOT / "docs/methods.md").read_text()
-    for axis, row in TABLE.items():
-        assert f"### {axis}: {row.question}\n" in text
-        for name in row.parts:
-            given = ", ".join(f"{k}={text_of(v)}" for k, v in parameters(axis, name).items()) or "–"
-            about = describe_part(axis, name).rpartition("] ")[2].replace("|", "\\|")
-            star = " (default)" if name == row.default and axis != "order" else ""
-            assert f"| `{name}`{star} | {given} | {about} |" in text, (axis, name)
-    for name, kind in KINDS.items():
-        assert f"| `{name}:{kind.arguments}` | {kind.help} |" in text

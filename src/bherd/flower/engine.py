@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from flwr.serverapp import Grid
 from torch import Tensor
 
-from bherd.config import identity
 from bherd.engines import SimulateEngine
 from bherd.flower.codec import layout_of
 from bherd.flower.federation import Federation, FederationSetup
@@ -17,6 +16,7 @@ from bherd.loop.client import Outcome
 from bherd.loop.engine import Engine
 from bherd.loop.state import Evaluation, State
 from bherd.session import Session
+from bherd.sources import identity_of_run
 
 
 class FlowerEngine(Engine):
@@ -38,7 +38,7 @@ class FlowerEngine(Engine):
         task = session.task
         weights = {client: float(task.size(client)) for client in range(task.clients)}
         layout, local_lr = layout_of(task.model.module), session.local.lr
-        decides = identity(session.config)
+        decides = identity_of_run(session.config)
         setup = FederationSetup(name, session.method, layout, task.clients, local_lr, rules, decides, weights)
         self.federation = Federation(Messenger(grid, poll), setup, on_rejection)
         self._evaluator = SimulateEngine(task, session.method, session.local, session.config.run.workers)

@@ -26,6 +26,7 @@ from bherd.method import Method
 from bherd.names import did_you_mean
 from bherd.participation.uniform import Uniform
 from bherd.servers.sgd import ServerSgd
+from bherd.sources import sources_of
 
 WireForm = Literal["sum", "weights"]
 FEDERATION = "federation"
@@ -146,7 +147,9 @@ def check_identity(told: str, own: Config) -> None:
     """
     tree = deciding(own)
     try:
-        for table, values in json.loads(told).items():
+        server = json.loads(told)
+        sources = dict(server.pop("sources", {}))
+        for table, values in server.items():
             tree[table] = {**tree.get(table, {}), **values}
         other = difference(from_dict(tree), own)
     except (ValueError, TypeError, AttributeError) as error:
@@ -156,6 +159,18 @@ def check_identity(told: str, own: Config) -> None:
             f"{other.path} is {other.now!r} on this client: must be the server's, {other.before!r}. "
             "Start the run again with one configuration."
         )
+    _check_code(sources, own)
+
+
+def _check_code(told: Mapping[str, str], own: Config) -> None:
+    """Refuse a user's own part or model whose source is not the server's."""
+    here = sources_of(own)
+    for name, digest in told.items():
+        if here.get(name) != digest:
+            raise OtherSettingsError(
+                f"{name} is other code on this client ({here.get(name, 'none')[:12]}): must be the server's "
+                f"({digest[:12]}). Install the same version on both."
+            )
 
 
 def client_half(method: Method) -> str:
