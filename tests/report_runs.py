@@ -45,7 +45,7 @@ def made_up_run(
     """A finished run directory full of random numbers, of any size, without any training."""
     random = np.random.default_rng(config.run.seed)
     path.mkdir(parents=True)
-    names.write_config(path, config, names.environment())
+    names.write_config(path, config, names.environment(), {})
     clients, kept = config.task.clients, max(1, steps // 2)
     size = steps * config.train.batch_size
     names.write_partition(path, list(np.arange(clients * size).reshape(clients, size) % 5000))

@@ -9,12 +9,13 @@ import torch
 from flwr.app import Message
 
 from bherd import Collector, methods
-from bherd.config import Config, identity
+from bherd.config import Config
 from bherd.errors import InputError
 from bherd.flower import FederationError, HerdStrategy, Rejection, Rules, codec, sum_reply
 from bherd.flower.server_app import read_rejections, run_federation
 from bherd.flower.settings import OtherSettingsError, check_identity, client_half
 from bherd.session import prepare, resolve
+from bherd.sources import identity_of_run
 from bherd.tasks.flat import ravel
 from tests.flower.grid import FIRST_NODE, MemoryGrid, by_strategy, federate, node, nodes
 from tests.small_runs import read_lines
@@ -191,5 +192,15 @@ def test_the_whole_identity_travels(config: Config, tmp_path: Path) -> None:
     ]
     assert told
     assert {json.dumps(json.loads(one)) for one in told} == {
-        json.dumps(json.loads(identity(resolve(config))))
+        json.dumps(json.loads(identity_of_run(resolve(config))))
     }
+
+
+def test_other_code_of_the_users_own_is_refused(config: Config) -> None:
+    own = resolve(config.replace(model="tests.user_models:batch_norm"))
+    told = json.loads(identity_of_run(own))
+    check_identity(json.dumps(told), own)
+    (name,) = told["sources"]
+    told["sources"][name] = "0" * 64
+    with pytest.raises(OtherSettingsError, match=f"{name} is other code on this client"):
+        check_identity(json.dumps(told), own)

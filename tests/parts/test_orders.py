@@ -89,7 +89,8 @@ def test_a_fixed_order_needs_no_list() -> None:
 def test_reshuffled_draws_a_permutation_for_each_epoch(sizes: tuple[int, int, float], round: int) -> None:
     samples, batch, epochs = sizes
     plan = plan_steps(samples, batch, epochs)
-    draw, expected = stream(7, "order", round, 2), []
+    draw = stream(7, "order", round, 2)
+    expected: list[int] = []
     while len(expected) < plan.steps * plan.batch:
         expected += draw.permutation(samples)[: plan.per_epoch * plan.batch].tolist()
     found = visit(Reshuffled(), plan, samples, round=round)

@@ -224,6 +224,6 @@ def test_a_part_of_a_function_runs_in_memory_and_into_no_directory(tmp_path: Pat
         """All of them."""
 
     method = bherd.Method(Local())
-    assert "Local" in bherd.simulate(tiny_config(tmp_path, rounds=1), method=method).config.method.selector
+    assert "Local" in str(bherd.simulate(tiny_config(tmp_path, rounds=1), method=method).config.method)
     with pytest.raises(InputError, match="a resume could not make it again"):
         bherd.run(tiny_config(tmp_path, rounds=1), method=method, out=tmp_path / "run")

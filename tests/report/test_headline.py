@@ -30,7 +30,9 @@ def record(
     lines = [Line(10, train_loss, test_loss, accuracy, 5, 25, 50, 100, seconds)]
     if diverged_at is not None:
         lines.append(Line(diverged_at, None, None, None, 5, 25, 50, 100, seconds, diverged=True))
-    return Run(Path("run"), config.replace(seed=seed, **changes), "", {}, tuple(lines), {"status": status})
+    return Run(
+        Path("run"), config.replace(seed=seed, **changes), "", {}, {}, tuple(lines), {"status": status}
+    )
 
 
 def sentences(*runs: Run) -> tuple[str, str]:
