@@ -59,7 +59,7 @@ def test_the_end_of_a_process_at_every_operation(mode: str, scenario: str, tmp_p
 @pytest.mark.slow
 def test_the_commands_themselves_are_killed(tmp_path: Path) -> None:
     """`bherd run` and `bherd resume` as processes of their own, with two workers, at random moments."""
-    method = ["--method", "bherd-scaffold", "--participation", "3"]
+    method = ["--method", "bherd-scaffold", "--cohort", "3"]
     settings = [*method, "--rounds", "400", "--lr", "0.01", "--workers", "2"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
 

@@ -22,13 +22,15 @@ def squared_norms(trace: Tensor) -> Floats:
 def squared_distances(trace: Tensor) -> Floats:
     """||tau g - sum of all g||^2 of every row: tau^2 times the squared distance from the mean.
 
-    There is no division, so that whole numbers give no rounding and a true tie is seen.
+    There is no division, so that whole numbers give no rounding and a true tie is seen. All are taken less
+    the first, so that of two gradients, which are always equally far, neither is nearer by rounding.
     """
     rows = in_range(trace)
-    total = torch.zeros_like(rows[0], dtype=torch.float64)
+    first = rows[0].to(torch.float64)
+    total = torch.zeros_like(first)
     for row in rows:
-        total += row
-    return _squares([row.to(torch.float64) * len(rows) - total for row in rows])
+        total += row - first
+    return _squares([(row - first) * len(rows) - total for row in rows])
 
 
 def _squares(rows: list[Tensor]) -> Floats:
