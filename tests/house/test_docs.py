@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from bherd.cli import build_parser
-from bherd.config import all_settings, from_dict
+from bherd.cli.options import config_from, given_by
+from bherd.config import Config, all_settings, from_dict
+from bherd.many.compare import parse_variant
+from bherd.parts.presets import BASES, CENTRALIZED, PREFIXES
+from bherd.parts.schedule import KINDS
+from bherd.parts.spec import complete, describe_part
+from bherd.parts.table import TABLE
 from tests.places import ROOT
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
@@ -42,9 +48,14 @@ def test_commands_parse(page: Path) -> None:
     for command in commands(page):
         arguments = shlex.split(command)
         try:
-            build_parser().parse_args(arguments)
+            given = build_parser().parse_args(arguments)
         except SystemExit as leaving:
             pytest.fail(f"{page.name}: bherd {command} leaves with {leaving.code}")
+        if arguments[0] == "run" and given.config is None:
+            config_from(given)
+        if arguments[0] == "compare":
+            base = Config().replace(method="fedavg", order="reshuffled")
+            assert [parse_variant(text, base, given_by(given).get("method")) for text in given.methods]
 
 
 def test_the_page_of_the_configuration_has_every_setting() -> None:
@@ -55,7 +66,35 @@ def test_the_page_of_the_configuration_has_every_setting() -> None:
         for one in all_settings()
     ]
     (example,) = blocks(ROOT / "docs/configuration.md", "toml")
-    assert from_dict(tomllib.loads(example)).train.participation == 0.2
+    config = from_dict(tomllib.loads(example))
+    assert (config.train.cohort, config.method.alpha, config.method.server_lr) == (0.2, 0.3, 0.5)
+
+
+def test_the_page_of_methods_has_every_method_part_and_schedule() -> None:
+    text = (ROOT / "docs/methods.md").read_text()
+    for name, preset in {**BASES, **CENTRALIZED}.items():
+        assert f"\n| `{name}` | {preset.about} | " in text
+    for prefix, preset in PREFIXES.items():
+        assert f"\n| `{prefix}*` | {preset.about} | " in text
+    for axis, row in TABLE.items():
+        found = re.search(rf"### `{axis}`: {row.question}\n\n(.*?)\n\n", text, re.DOTALL)
+        assert found is not None, axis
+        told = [re.fullmatch(r"\| `(.*?)` \| (.*) \|", line) for line in found[1].splitlines()[2:]]
+        assert [(one[1], _plain(one[2])) for one in told if one is not None] == [
+            (complete(axis, name), _plain(describe_part(axis, name))) for name in row.parts
+        ]
+    for name, kind in KINDS.items():
+        assert f"\n| `{name}:{kind.arguments}` | {kind.help} |" in text
+
+
+def _plain(text: str) -> str:
+    """Bars have to be written otherwise in a table."""
+    return text.replace("\\|", "|").replace("‖", "||")
+
+
+def test_a_method_in_toml_is_read() -> None:
+    (example,) = blocks(ROOT / "docs/methods.md", "toml")
+    assert from_dict(tomllib.loads(example)).method.part_name("order") == "grab"
 
 
 def test_readme_shows_commands() -> None:

@@ -79,14 +79,9 @@ def execute(args: argparse.Namespace) -> int:
     if args.target is not None and not 0 < args.target <= 1:
         raise InputError(f"--target is {args.target}, but an accuracy between 0 and 1 is expected")
     from bherd.many.compare import collect, default_target, free_folder, parse_variant, plan
-    from bherd.methods import method_of
 
     variants = [parse_variant(text, base, method) for text in args.methods]
     notes = not_common({key: method[key] for key in (*SHORTHANDS, "step") if key in method}, variants)
-    for variant in variants:
-        method_of(
-            variant.method
-        )  # imports users' parts: what is wrong with them is said before anything runs
     if args.controls:
         variants, unknown = with_controls(variants, range(args.seeds))
         notes += unknown

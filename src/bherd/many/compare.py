@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from bherd.errors import BherdError, InputError
 from bherd.labels import folder_name, method_label
 from bherd.many.jobs import Job
 from bherd.method_texts import SHORTHANDS, take_apart
+from bherd.methods import spelled_out
 from bherd.parts.spec import parameters
 from bherd.parts.table import AXES
 from bherd.runs.directory import find_runs
@@ -86,6 +87,7 @@ def parse_variant(text: str, base: Config, common: Mapping[str, Any] | None = No
     parts = {"order": base.method.order, **{key: value for key, value in wanted.items() if key in AXES}}
     try:
         variant = base.replace(method=text, **{key: part for key, part in parts.items() if key not in own})
+        variant = replace(variant, method=spelled_out(variant.method))  # imports a user's parts
     except InputError as error:
         said = str(error)
         raise InputError(said if said.startswith("method ") else f"method {text!r}: {said}") from error
