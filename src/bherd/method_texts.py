@@ -114,8 +114,8 @@ def _why(axis: str, name: str, parameter: str, method: str) -> str:
 def _whole(name: str, parts: dict[str, str], step: str | None) -> MethodTexts:
     """With every parameter spelled out, the habits filled in, and the nearest preset's name."""
     parts = {axis: _spelled(axis, text) for axis, text in parts.items()}
-    ours = {axis: text for axis, text in parts.items() if not Spec.read(axis, text).is_own}
-    refuse_pairs({axis: build(axis, text) for axis, text in ours.items()})
+    if not any(Spec.read(axis, text).is_own for axis, text in parts.items()):  # else once they are imported
+        refuse_pairs({axis: build(axis, text) for axis, text in parts.items()})
     if step is not None and step not in STEP_LENGTHS:
         raise InputError(f"step is {step!r}, but one of {', '.join(STEP_LENGTHS)} is expected")
     keeps_all = _keeps_all(parts["selector"])

@@ -54,7 +54,7 @@ _PAIRS = (
 
 
 def refuse_pairs(parts: Mapping[str, Part]) -> None:
-    """Raise `InputError` for the first pair that makes no sense, of the parts that are there."""
+    """Raise `InputError` for the first pair that makes no sense."""
     for first, says, second, says_too, why in _PAIRS:
         one, other = parts.get(first), parts.get(second)
         if _says(one, says) and _says(other, says_too):

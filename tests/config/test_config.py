@@ -65,7 +65,7 @@ def test_a_config_is_frozen() -> None:
         ("alpha", "half", "alpha = 'half': must be a number, or a schedule"),
         ("alpha", True, "alpha = 'true': must be a number, or a schedule"),
         ("alpha", "linear:0.3:1.5:10", r"alpha=linear:0.3:1.5:10': alpha = 1.5: .* must be in \(0, 1\]"),
-        ("alpha", "linear:0.3", "alpha = 'linear:0.3': must be linear:START:END:ROUNDS"),
+        ("alpha", "linear:0.3", "alpha = 'linear:0.3': a schedule is written linear:START:END:ROUNDS"),
         ("server_lr", 0.0, "lr = 0.0: must be a positive number"),
         ("server_lr", math.nan, "lr = nan: must be a positive number"),
         ("selector", "herdin", "selector = 'herdin': 'herdin' is not known; did you mean 'herding'"),

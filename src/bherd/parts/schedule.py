@@ -69,7 +69,7 @@ class Schedule(float):
     def __new__(cls, text: str) -> "Schedule":
         name, *given = text.split(":")
         if name not in KINDS:
-            raise InputError(f"{text!r}: must be a schedule{did_you_mean(name, KINDS)}")
+            raise InputError(f"{text!r} is no schedule{did_you_mean(name, KINDS)}")
         kind = KINDS[name]
         try:
             arguments = tuple(float(number) for number in given)
@@ -78,7 +78,7 @@ class Schedule(float):
         finite = all(math.isfinite(number) for number in arguments)
         if len(arguments) != len(kind.arguments.split(":")) or not finite or arguments[-1] < 1:
             raise InputError(
-                f"{text!r}: must be {name}:{kind.arguments}, with finite numbers and a last one of 1 or more."
+                f"{text!r}: a schedule is written {name}:{kind.arguments}, with a last number of 1 or more"
             )
         if name == "step" and arguments[1] < 0:
             raise InputError(f"{text!r}: the FACTOR of a schedule must be 0 or more. Try 0.5, which halves.")

@@ -194,7 +194,7 @@ def _value(what: str, kind: Any, text: str) -> Value:
         try:
             return Schedule(text)
         except InputError as error:
-            raise InputError(f"{what} = {error}") from None
+            raise InputError(f"{what} = {error}") from error
     try:
         if kind == tuple[int, ...]:
             return tuple(int(number) for number in text.split("+"))
