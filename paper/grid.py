@@ -2,17 +2,18 @@
 
 A `Curve` is a configuration without a seed: one line of a figure. Settings that cannot change its
 result are put into one standard form, so that two figures which need the same run share it; the key
-of a curve is a hash of what that form sets, so that a setting which bherd learns later changes no key.
+of a curve is a hash of what that form sets, in the words of the day on which the first results were
+published, so that a setting which bherd learns or calls otherwise later changes no key.
 """
 
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from bherd.config import TABLES, Config, MethodConfig, RunConfig, TaskConfig, TrainConfig, differences
+from bherd.config import Config
 from paper.scales import Workload, WorkloadName
 
 Case = Literal["case1", "case2", "case3"]
@@ -21,10 +22,15 @@ Step = Literal["equation", "amplified"]
 STEPS: tuple[Step, ...] = ("equation", "amplified")
 DEFAULT_ALPHA, DEFAULT_CLIENTS = 0.5, 5
 
-_NOT_OF_A_CURVE = ("run.seed", "run.device", "run.ledger")
-"""A curve has many seeds, on any device, and whether it keeps a ledger follows from the rest."""
-_BASE = Config(task=TaskConfig(model="svm"))
-"""What keys are counted from: the defaults of the day on which the first results were published."""
+_BASE: dict[str, dict[str, Any]] = {
+    "method": {"name": "bherd-fedavg", "alpha": 0.5, "step": "equation", "server_lr": 1.0},
+    "task": {"dataset": "mnist-mini", "model": "svm", "partition": "case2", "clients": 5},
+    "train": {"rounds": 100, "epochs": 1.0, "batch_size": 100, "lr": 1e-4, "reshuffle": None},
+    "run": {"eval_every": 1},
+}
+"""What keys are counted from: the settings and their defaults of the day of the first published results.
+
+A curve has many seeds, on any device, and whether it keeps a ledger follows from the rest."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ def read_settings(config: Config) -> Settings:
         method.alpha,
         DEFAULT_ALPHA if method.alpha is None else method.alpha,
         "amplified" if method.step == "amplified" else "equation",
-        method.server_lr,
+        1.0 if method.server_lr is None else method.server_lr,
         task.dataset,
         task.model,
         task.partition,
@@ -80,7 +86,7 @@ def read_settings(config: Config) -> Settings:
         train.epochs,
         train.batch_size,
         train.lr,
-        bool(train.reshuffle),
+        method.order == "reshuffled",
         run.seed,
         run.eval_every,
         run.ledger,
@@ -97,11 +103,14 @@ class Curve:
     @property
     def key(self) -> str:
         """Twelve hex digits that name the configuration, whatever its seed."""
-        tree: dict[str, dict[str, Any]] = {table: {} for table in TABLES}
-        for path, _, value in differences(_BASE, self.config):
-            if path not in _NOT_OF_A_CURVE and value is not None:
-                table, _, name = path.partition(".")
-                tree[table][name] = value
+        own = asdict(self.settings)
+        own["name"] = own["method"]
+        if not self.settings.selector:
+            own["step"] = None
+        tree = {
+            table: {name: own[name] for name, usual in names.items() if own[name] not in (None, usual)}
+            for table, names in _BASE.items()
+        }
         return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:12]
 
     @cached_property
@@ -151,25 +160,21 @@ def make_curve(
     batch = workload.batch_size if batch_size is None else batch_size
     shuffled = prefix == "" if reshuffle is None else reshuffle
     rate = workload.lr if lr is None else lr
-    config = Config(
-        _method(method, alpha, step, server_lr),
-        TaskConfig(
-            dataset=workload.dataset,
-            model=workload.model,
-            partition=case if clients > 1 else "case1",
-            clients=clients,
-        ),
-        TrainConfig(
-            rounds=workload.rounds,
-            epochs=epochs,
-            batch_size=batch,
-            lr=rate,
-            reshuffle=shuffled,
-        ),
-        RunConfig(workers=1, eval_every=workload.eval_every, ledger=False),
+    config = _config(method, alpha, step, server_lr).replace(
+        order="reshuffled" if shuffled else "fixed",
+        dataset=workload.dataset,
+        model=workload.model,
+        partition=case if clients > 1 else "case1",
+        clients=clients,
+        rounds=workload.rounds,
+        epochs=epochs,
+        batch_size=batch,
+        lr=rate,
+        workers=1,
+        eval_every=workload.eval_every,
     )
     ledger = method == "bherd-fedavg" and at_defaults(workload, read_settings(config))
-    return Curve(workload.name, replace(config, run=replace(config.run, ledger=ledger)))
+    return Curve(workload.name, config.replace(ledger=ledger))
 
 
 def at_defaults(workload: Workload, settings: Settings) -> bool:
@@ -245,6 +250,6 @@ def _case(curve: Curve) -> Case:
     return next(case for case in CASES if case == curve.settings.partition)
 
 
-def _method(name: str, alpha: float, step: Step, server_lr: float) -> MethodConfig:
+def _config(method: str, alpha: float, step: Step, server_lr: float) -> Config:
     """Without the settings that have no effect on the method."""
-    return Config().replace(alpha=alpha, step=step, server_lr=server_lr).replace(method=name).method
+    return Config().replace(alpha=alpha, step=step, server_lr=server_lr).replace(method=method)

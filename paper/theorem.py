@@ -17,7 +17,8 @@ from scipy import optimize
 
 from bherd import herd, partition
 from bherd.config import Config
-from bherd.loop.visits import Plan, plan_steps
+from bherd.loop.visits import plan_steps
+from bherd.parts.records import Plan
 from bherd.statistics import Floats
 from bherd.streams import stream
 from bherd.tasks.datasets import load_dataset

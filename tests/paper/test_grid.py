@@ -9,7 +9,7 @@ import torch
 
 from bherd.algorithms.herding import herding_order
 from bherd.errors import InputError
-from bherd.selectors.reversed_herding import reversed_herding
+from bherd.selectors.reversed_herding import ReversedHerding
 from bherd.tasks.datasets import load_dataset
 from paper import (
     figure_3,
@@ -38,8 +38,8 @@ def test_the_papers_settings() -> None:
     config = make_curve(SVM, "case2", "bherd-fedavg").config
     assert (config.train.rounds, config.train.batch_size, config.train.lr) == (500, 100, 1e-4)
     assert (config.method.alpha, config.task.clients, SVM.seeds) == (0.5, 5, 10)
-    assert config.train.reshuffle is False
-    assert make_curve(SVM, "case2", "fedavg").config.train.reshuffle is True
+    assert config.method.order == "fixed"
+    assert make_curve(SVM, "case2", "fedavg").config.method.order == "reshuffled"
 
 
 def test_what_cannot_matter_does_not_make_another_run() -> None:
@@ -97,15 +97,18 @@ def test_controls_have_the_same_step_and_order() -> None:
     plain, chance = plain_at_same_step(SVM, bherd), with_selector(SVM, bherd, "random")
     assert plain.config.method.name == "fedavg"
     assert plain.config.method.server_lr == pytest.approx(2.0 / 0.3)
-    assert plain.config.train == bherd.config.train
+    assert (plain.config.train, plain.config.method.order) == (bherd.config.train, bherd.config.method.order)
     assert chance.config.method.name == "random-fedavg"
     assert (chance.config.method.alpha, chance.config.method.step) == (0.3, "amplified")
-    assert chance.config.train == bherd.config.train
+    assert (chance.config.train, chance.config.method.order) == (
+        bherd.config.train,
+        bherd.config.method.order,
+    )
     equation = make_curve(SVM, "case3", "bherd-fedavg", alpha=0.3)
     assert plain_at_same_step(SVM, equation).config.method.server_lr == 1.0
     assert len(controlled(SVM, bherd)) == 3
     assert controlled(SVM, equation) == [equation, plain_at_same_step(SVM, equation)]
-    assert plain_at_same_step(SVM, equation).config.train.reshuffle is False
+    assert plain_at_same_step(SVM, equation).config.method.order == "fixed"
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
@@ -182,8 +185,8 @@ def test_every_run_has_a_cost(name: str) -> None:
 
 def test_reversed_herding_keeps_the_end_of_the_order() -> None:
     trace = torch.randn(9, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    kept = reversed_herding(0.34).select(trace, np.random.default_rng(0))
-    assert kept.tolist() == herding_order(trace, 9).tolist()[:-4:-1]
+    kept = ReversedHerding(0.34).select(trace, np.random.default_rng(0))
+    assert kept.indices.tolist() == herding_order(trace, 9).tolist()[:-4:-1]
 
 
 def test_one_run_that_was_held_up_does_not_spoil_the_estimate() -> None:
