@@ -41,7 +41,7 @@ every_table_part = pytest.mark.parametrize("part", list(every_part()), ids=str)
 ROUNDS = 4
 LOCAL = Local(batch_size=10, epochs=1.5, lr=0.05, seed=3)
 PLAN = RunPlan(ROUNDS, COHORT, LOCAL.epochs, LOCAL.lr, LOCAL.seed, eval_every=ROUNDS)
-ORIGIN = Origin({}, {}, "")
+ORIGIN = Origin({}, {}, "", {})
 
 
 @cache
@@ -82,7 +82,7 @@ def test_engines_agree_and_neither_the_order_of_clients_nor_a_stop_changes_a_bit
     assert_same_state(fast[-1], states[-1], rtol=1e-10, atol=1e-12)
     for number in (1, 2):
         path = tmp_path / f"{number}.safetensors"
-        save_checkpoint(path, Checkpoint(fast[number - 1], Header(number, {}, ORIGIN, 0.0, None)))
+        save_checkpoint(path, Checkpoint(fast[number - 1], Header(number, {}, ORIGIN, 0.0, None, {})))
         again = load_checkpoint(path).state
         assert_same_state(again, fast[number - 1])
         assert_same_state(rounds(SimulateEngine(task, method, LOCAL), method, again)[-1], fast[-1])
@@ -154,7 +154,8 @@ def changed(part: Part, name: str, value: object) -> Part | None:
     """The part with another parameter; None if that is refused, which it is in one pattern."""
     try:
         made = replace(part, **{name: value})  # type: ignore[type-var]
-        return build(part.AXIS, str(made)) and made
+        build(part.AXIS, str(made))
+        return made
     except InputError as error:
         found = re.search(r"= .*: .*\. Try .*\.", str(error))
     assert found
