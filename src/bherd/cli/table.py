@@ -100,5 +100,6 @@ def print_table(columns: Sequence[Column], *, title: str | None = None, framed: 
 
 
 def print_prose(text: str) -> None:
-    """A paragraph, wrapped to the terminal."""
-    sys.stdout.write(textwrap.fill(text, min(terminal_width() or UNMEASURED, WIDEST_PROSE)) + "\n")
+    """A paragraph, wrapped to the terminal; names such as bherd-fedavg stay whole."""
+    width = min(terminal_width() or UNMEASURED, WIDEST_PROSE)
+    sys.stdout.write(textwrap.fill(text, width, break_on_hyphens=False) + "\n")

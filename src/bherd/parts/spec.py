@@ -117,7 +117,7 @@ def _complete(axis: str, text: str) -> tuple[str, Part]:
             raise InputError(f"{axis} = {text!r}: {key} is missing. Write {spec.name},{key}=...")
         else:
             values[key] = default
-    part = _make(axis, text, values)
+    part = _make(axis, spec.name, values)
     for key, value in values.items():
         if isinstance(value, Schedule):  # the numbers of later rounds are checked now
             _make(axis, text, {**values, key: value.next})
