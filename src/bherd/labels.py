@@ -1,7 +1,7 @@
 """How a method is called in tables, legends and folder names."""
 
 from bherd.config import Config, MethodConfig
-from bherd.method_texts import order_told, refinements
+from bherd.method_texts import order_refinements, refinements
 from bherd.parts.schedule import Schedule
 from bherd.parts.spec import Spec
 
@@ -20,7 +20,7 @@ def _details(method: MethodConfig) -> list[tuple[str, str]]:
     details = dict(refinements(method.texts))
     if method.alpha is not None:
         details = {"alpha": dict(Spec.read("selector", str(method.selector)).params)["alpha"], **details}
-    details |= order_told(method.texts)
+    details |= order_refinements(method.texts)
     return [(key, _short(value)) for key, value in details.items()]
 
 
@@ -44,11 +44,11 @@ def folder_name(config: Config) -> str:
 
 
 def as_argument(method: MethodConfig) -> str:
-    """For command lines: a method as `--method` and `bherd compare` take it, its order included."""
-    details = _details(method)
-    if method.selects and method.order == "reshuffled":  # not its habit
-        details.append(("order", "reshuffled"))
-    return ",".join([method.name, *(f"{key}={value}" for key, value in details)])
+    """For command lines: a method as `--method` and `bherd compare` take it, and as nothing else."""
+    details = dict(_details(method))
+    if method.selects and method.order == "reshuffled":  # which it is not by habit
+        details["order"] = method.order
+    return ",".join([method.name, *(f"{key}={value}" for key, value in details.items())])
 
 
 def describe(config: Config) -> str:

@@ -176,6 +176,13 @@ def refinements(method: MethodTexts) -> Iterator[tuple[str, str]]:
         yield "step", str(method.step)
 
 
+def order_refinements(method: MethodTexts) -> dict[str, str]:
+    """What sets its order apart from `reshuffled`, as keys and values of the grammar."""
+    if "order" not in method.parts:
+        return {}
+    return dict(_differences("order", Spec.read("order", method.parts["order"]), Spec("reshuffled")))
+
+
 def _differences(axis: str, spec: Spec, usual: Spec) -> Iterator[tuple[str, str]]:
     known = dict(usual.params)
     if spec.name != usual.name:
@@ -185,12 +192,6 @@ def _differences(axis: str, spec: Spec, usual: Spec) -> Iterator[tuple[str, str]
     for key, value in spec.params:
         if known.get(key) != value:
             yield short.get((axis, key), f"{axis}.{key}"), value
-
-
-def order_told(method: MethodTexts) -> Iterator[tuple[str, str]]:
-    """The order of a method as keys and values of the grammar; nothing where it is reshuffled."""
-    if "order" in method.parts:
-        yield from _differences("order", Spec.read("order", method.parts["order"]), Spec("reshuffled"))
 
 
 def carried(method: MethodTexts, text: str, given: Mapping[str, object]) -> dict[str, str]:
