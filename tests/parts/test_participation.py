@@ -121,21 +121,25 @@ def test_the_list_wins_over_the_count() -> None:
 
 
 class Book:
-    """GraB over clients as its pseudo-code is written."""
+    """GraB over clients as its pseudo-code is written, with passes that may end in a round."""
 
     def __init__(self, queue: list[int], d: int) -> None:
         self.queue, self.left, self.right = queue, list[int](), list[int]()
         self.m, self.r, self.a, self.n = np.zeros(d), np.zeros(d), np.zeros(d), 0
 
     def ask(self, size: int) -> list[int]:
-        if len(self.queue) < size:
-            order = self.left + self.right[::-1]
-            self.queue = self.queue + [i for i in order if i not in self.queue]
-            self.m, self.r, self.a, self.n = self.a / self.n, self.r * 0, self.a * 0, 0
-            self.left, self.right = [], []
-        return self.queue[:size]
+        return (self.queue + self.left + self.right[::-1])[:size]
 
     def tell(self, asked: list[int], came: dict[int, Array]) -> None:
+        last = len(self.queue)
+        self._tell(asked[:last], came)
+        if len(asked) > last:
+            self.queue = self.queue + self.left + self.right[::-1]
+            self.m, self.r, self.a, self.n = self.a / self.n, self.r * 0, self.a * 0, 0
+            self.left, self.right = [], []
+            self._tell(asked[last:], came)
+
+    def _tell(self, asked: list[int], came: dict[int, Array]) -> None:
         for i in (i for i in asked if i in came):
             c = came[i] - self.m
             self.a, self.n = self.a + came[i], self.n + 1
@@ -145,7 +149,22 @@ class Book:
             else:
                 self.r = self.r - c
                 self.right.append(i)
-        self.queue = [i for i in asked if i not in came] + self.queue[len(asked) :]
+        self.queue = [i for i in asked if i not in came] + [i for i in self.queue if i not in asked]
+
+
+@given(st.integers(1, 12), st.lists(st.integers(1, 12), min_size=1, max_size=30), st.integers(0, 99))
+def test_balanced_passes_ask_everybody_once_too(clients: int, counts: list[int], seed: int) -> None:
+    """Where all come, nobody has ever been asked two times more often than another, whatever the counts."""
+    draw = torch.Generator().manual_seed(seed)
+    part = BalancedClients()
+    state = part.init(torch.zeros(3), clients)
+    turns: Counter[int] = Counter(dict.fromkeys(range(clients), 0))
+    for round, count in enumerate((min(count, clients) for count in counts), 1):
+        asked, state = ask(part, state, round, clients, count)
+        turns.update(asked)
+        assert len(asked) == len(set(asked)) == count
+        assert max(turns.values()) - min(turns.values()) <= 1
+        state = part.observe(state, [report(i, torch.randn(3, generator=draw)) for i in asked])
 
 
 @given(
@@ -185,11 +204,14 @@ def test_balanced_by_hand() -> None:
     assert asked == [1, 3]
     state = part.observe(state, [report(1, torch.tensor([3.0]))])  # 3 does not come; 3 > 0: back, s = -2
     assert (state["front"].tolist(), state["back"].tolist(), state["queue"].tolist()) == ([0], [2, 1], [3])
-    asked, state = ask(part, state, 3, 4, 2)  # a new pass: 3 at its head, then 0, then 1 and 2
+    asked, state = ask(part, state, 3, 4, 2)  # 3 is the last of this pass, 0 the first of the next
     assert asked == [0, 3]
-    assert state["queue"].tolist() == [3, 0, 1, 2]
-    assert state["mean"].tolist() == [2.0]
-    assert (int(state["met"]), state["signed"].tolist(), state["total"].tolist()) == (0, [0.0], [0.0])
+    assert state["queue"].tolist() == [3]
+    # 3's -1 against s = -2: back, s = -1. Then a new pass with the mean 5 / 4 and s = 0: 0 goes back.
+    state = part.observe(state, [report(0, torch.tensor([2.0])), report(3, torch.tensor([-1.0]))])
+    assert (state["front"].tolist(), state["back"].tolist(), state["queue"].tolist()) == ([], [0], [3, 1, 2])
+    assert state["mean"].tolist() == [1.25]
+    assert (int(state["met"]), state["signed"].tolist(), state["total"].tolist()) == (1, [-0.75], [2.0])
 
 
 def test_a_round_that_nobody_answers_is_asked_again() -> None:
