@@ -34,7 +34,7 @@ def base(rounds: int) -> Config:
         clients=5,
         batch_size=100,
         lr=0.01,
-        reshuffle=False,
+        order="fixed",
         rounds=rounds,
         eval_train=False,
         workers=2,

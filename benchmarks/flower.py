@@ -10,21 +10,21 @@ import argparse
 import statistics
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
-import torch
 from flwr.app import Message
 from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects
 from flwr.supercore.task_identity import TaskIdentity
 
-from bherd.config import Config
+from bherd.config import Config, identity
 from bherd.federation.plan import FederationPlan
 from bherd.federation.processes import free_ports
 from bherd.federation.up import up
 from bherd.flower import codec
 from bherd.flower.codec import Instruction
-from bherd.flower.settings import Rules
-from bherd.loop.state import State, start_state
+from bherd.flower.settings import Rules, client_half
+from bherd.loop.state import start_state
 from bherd.runs.life import run
 from bherd.session import prepare
 
@@ -57,13 +57,19 @@ def bytes_a_round(config: Config) -> tuple[int, int]:
     session = prepare(config)
     layout = codec.layout_of(session.task.model.module)
     state = start_state(session.task, session.method)
-    stateful = session.method.correction.stateful
-    own = {c: torch.zeros_like(state.shared) for c in range(session.task.clients)}
-    engine = session.engine()
-    outcomes = engine.run_clients(State(*state[:4], own), list(own))
-    engine.close()
-    shared = state.shared if stateful else None
-    instruction = Instruction(1, state.params, state.buffers, shared, 0, "0123456789abcdef")
+    with closing(session.engine()) as engine:
+        outcomes = engine.run_clients(state, range(session.task.clients))
+    instruction = Instruction(
+        1,
+        state.params,
+        state.buffers,
+        state.server.get("correction", {}),
+        0,
+        "0123456789abcdef",
+        session.local.lr,
+        identity(session.config),
+        client_half(session.method.at(1)),
+    )
     asked = Message(codec.encode_instruction(layout, instruction), 1, "train")
     replies = [Message(codec.encode_answer(outcome, 1), reply_to=asked) for outcome in outcomes]
     return wire_bytes(asked) * len(replies), sum(wire_bytes(reply) for reply in replies)

@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
-from typing import NamedTuple
+from contextlib import closing
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import psutil
@@ -11,12 +13,15 @@ import torch
 from torch import Tensor
 
 from benchmarks.tables import Cell, Table
-from bherd import methods
 from bherd.engines import SimulateEngine
-from bherd.loop.client import Outcome, client_round
+from bherd.loop.client import Outcome
 from bherd.loop.rounds import run_rounds
-from bherd.loop.state import Local, Schedule, start_state
+from bherd.loop.state import Local, RunPlan, start_state
+from bherd.method import Method
+from bherd.orders.fixed import FixedOrder
+from bherd.parts.records import Kept
 from bherd.runs.memory import peak_bytes, start_peak
+from bherd.selectors.herding import Herding
 from bherd.stores import STORES, make_store
 from bherd.tasks.datasets import Dataset, load_dataset
 from bherd.tasks.task import Task, build_task
@@ -90,45 +95,45 @@ def _task(case: Case) -> Task:
     return build_task(part, case.model, "case1", 1, seed=0)
 
 
+@dataclass(frozen=True)
+class Watched(Herding):
+    """Herding that remembers what it was shown."""
+
+    SEEN: ClassVar[list[Tensor]] = []
+
+    def select(self, trace: Tensor, stream: np.random.Generator) -> Kept:
+        self.SEEN.append(trace.clone())
+        return super().select(trace, stream)
+
+
 def _trace(case: Case) -> Tensor:
     """The true gradients of the client's second round."""
-    found: list[Tensor] = []
-    outcome, _ = _second_round(case, "memory", found)
-    assert len(outcome.kept) * 2 == len(found[0])
-    return found[0]
+    Watched.SEEN.clear()
+    outcome, _ = _second_round(case, "memory", Watched(ALPHA))
+    (trace,) = Watched.SEEN
+    assert len(outcome.kept) * 2 == len(trace)
+    return trace
 
 
-def _second_round(case: Case, store: str, found: list[Tensor] | None = None) -> tuple[Outcome, int]:
+def _second_round(case: Case, store: str, selector: Herding) -> tuple[Outcome, int]:
     """The outcome, and the growth of the process while it came about."""
-    task, method = _task(case), methods.bherd_fedavg(ALPHA)
-    local = Local(case.batch, 1.0, case.lr, False, 0)
-    engine = SimulateEngine(task, methods.fedavg(), local, 1)
-    schedule = Schedule(1, 1.0, 1.0, case.lr, 0, eval_train=False)
-    (state, _), *_ = run_rounds(engine, task, methods.fedavg(), schedule, start_state(task, method))
-    engine = SimulateEngine(task, method, local, 1, make_store(store, 0))
-    train = engine._trainer(state, 0, None)
-    if found is not None:
-        found.append(train(state.params, None, True).gradients)
-    start_peak()
-    before = psutil.Process().memory_info().rss
-    outcome = client_round(
-        method,
-        train,
-        client=0,
-        weight=1.0,
-        params=state.params,
-        own=state.shared,
-        shared=state.shared,
-        stream=local.selector_stream(1, 0),
-    )
-    return outcome, (peak_bytes() or before) - before
+    task, plain, method = _task(case), Method(order=FixedOrder()), Method(selector)
+    local = Local(case.batch, 1.0, case.lr, seed=0)
+    plan = RunPlan(1, 1.0, 1.0, case.lr, seed=0, eval_train=False)
+    with closing(SimulateEngine(task, plain, local, 1)) as engine:
+        (state, _), *_ = run_rounds(engine, task, plain, plan, start_state(task, plain))
+    with closing(SimulateEngine(task, method, local, 1, make_store(store, 0))) as engine:
+        start_peak()
+        before = psutil.Process().memory_info().rss
+        (outcome,) = engine.run_clients(state, [0])
+        return outcome, (peak_bytes() or before) - before
 
 
 def measure(model: str, store: str) -> dict[str, object]:
     """In a process of its own."""
     case = next(case for case in CASES if case.model == model)
-    _second_round(case._replace(images=4 * case.batch), store)  # loads and compiles
-    outcome, growth = _second_round(case, store)
+    _second_round(case._replace(images=4 * case.batch), store, Herding(ALPHA))  # loads and compiles
+    outcome, growth = _second_round(case, store, Herding(ALPHA))
     seconds = outcome.local_seconds + outcome.select_seconds
     return {"kept": outcome.kept.tolist(), "seconds": seconds, "peak": growth}
 

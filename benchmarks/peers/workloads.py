@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import torch
 
 from benchmarks.cnn import base as cnn_base
 from benchmarks.cnn import images
 from benchmarks.crowd import base as crowd_base
 from benchmarks.linear import base as linear_base
 from bherd.config import Config
-from bherd.loop.rounds import participants
+from bherd.loop.server import choose_clients
+from bherd.loop.state import RunPlan, State
+from bherd.methods import method_of
 from bherd.session import Session, prepare
 from bherd.tasks.task import Task
 
@@ -79,8 +82,11 @@ def export(workload: Workload, folder: Path) -> Path:
 
 def cohort(workload: Workload, number: int) -> np.ndarray:
     """The participants of a round, counted from 1."""
-    config = workload.config
-    return participants(config.task.clients, config.train.participation, config.run.seed, number)
+    config, train = workload.config, workload.config.train
+    plan = RunPlan(train.rounds, train.cohort, train.epochs, train.lr, config.run.seed)
+    before = State(number - 1, torch.empty(0), None, {}, {})
+    chosen, _ = choose_clients(method_of(config.method), plan, config.task.clients, before)
+    return np.array(chosen)
 
 
 def _bytes(inputs: np.ndarray) -> np.ndarray:
