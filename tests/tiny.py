@@ -112,7 +112,8 @@ def assert_same_state(one: State, other: State, *, rtol: float = 0.0, atol: floa
     first, second = memory_of(one), memory_of(other)
     assert first.keys() == second.keys()
     for name in first:
-        torch.testing.assert_close(first[name], second[name], rtol=rtol, atol=atol)
+        about = f"{name} is {first[name]} and {second[name]}"
+        torch.testing.assert_close(first[name], second[name], rtol=rtol, atol=atol, msg=about)
     torch.testing.assert_close(one.params, other.params, rtol=rtol, atol=atol)
     assert (one.buffers is None) == (other.buffers is None)
     if one.buffers is not None:

@@ -155,9 +155,10 @@ def changed(part: Part, name: str, value: object) -> Part | None:
     try:
         made = replace(part, **{name: value})  # type: ignore[type-var]
         build(part.AXIS, str(made))
-        return made
     except InputError as error:
         found = re.search(r"= .*: .*\. Try .*\.", str(error))
+    else:
+        return made
     assert found
     return None
 
