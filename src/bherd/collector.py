@@ -20,7 +20,7 @@ from torch.optim import Optimizer
 
 from bherd.errors import InputError
 from bherd.indices import Indices
-from bherd.loop.client import checked, sum_kept
+from bherd.loop.kept import checked, sum_kept
 from bherd.parts.part import at_round
 from bherd.selectors.base import Selector
 from bherd.selectors.herding import Herding

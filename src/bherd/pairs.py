@@ -64,4 +64,4 @@ def refuse_pairs(parts: Mapping[str, Part]) -> None:
 def _says(part: Part | None, name: str) -> bool:
     """Whether a part says so of itself, in any round: a schedule that begins at 0 may end elsewhere."""
     value = getattr(part, name, False)
-    return bool(value.at(1) or value.next) if isinstance(value, Schedule) else bool(value)
+    return bool(value.at(1) or value.last) if isinstance(value, Schedule) else bool(value)

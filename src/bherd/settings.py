@@ -141,7 +141,7 @@ def check_table(table: Table) -> None:
 
 def _check_schedule(one: Setting, schedule: Schedule) -> None:
     """Refuse a schedule whose first or last number would be refused."""
-    for number in (float(schedule), schedule.next):
+    for number in (float(schedule), schedule.last):
         wrong = None if one.check is None else one.check(number)
         if wrong is not None:
             raise InputError(f"{one.word} = {schedule}: it comes to {number:g}{wrong}")

@@ -11,7 +11,8 @@ from bherd.engines.linear import Linear
 from bherd.engines.linear_compiled import CompiledLinear, pays
 from bherd.engines.linear_numpy import NumpyLinear
 from bherd.engines.simulate import linear_of
-from bherd.loop.client import Work, begin_round, sum_kept
+from bherd.loop.client import Work, begin_round
+from bherd.loop.kept import sum_kept
 from bherd.loop.state import Local, State
 from bherd.loop.visits import all_visits, batches, plan_steps
 from bherd.method import Method

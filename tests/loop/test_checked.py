@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 import bherd
 from bherd.errors import InputError
-from bherd.loop.client import checked
+from bherd.loop.kept import checked
 from bherd.method import Method
 from bherd.parts.records import Kept
 from bherd.selectors.base import Selector

@@ -12,7 +12,7 @@ import torch
 
 from bherd import methods
 from bherd.engines import linear_compiled
-from bherd.loop.client import sum_kept
+from bherd.loop.kept import sum_kept
 from bherd.parts.records import Kept
 from bherd.report.herd import distances
 from bherd.runs import directory as names

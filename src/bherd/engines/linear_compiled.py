@@ -9,7 +9,8 @@ from bherd.engines import kernels
 from bherd.engines.linear import Linear, if_finite
 from bherd.engines.steps import Stepper
 from bherd.indices import Indices
-from bherd.loop.client import KeptSum, SumKept, Work, random_distance, sum_kept
+from bherd.loop.client import SumKept, Work
+from bherd.loop.kept import KeptSum, random_distance, sum_kept
 from bherd.loop.state import Split
 from bherd.loop.visits import all_visits
 from bherd.parts.records import Kept

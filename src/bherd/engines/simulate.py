@@ -21,17 +21,9 @@ from bherd.engines.linear_compiled import CompiledLinear, pays
 from bherd.engines.linear_numpy import NumpyLinear
 from bherd.engines.trial import Trial, try_out
 from bherd.generators import Repeatable
-from bherd.loop.client import (
-    KeptSum,
-    Outcome,
-    SumKept,
-    Training,
-    Work,
-    begin_round,
-    finish_round,
-    random_distance,
-)
+from bherd.loop.client import Outcome, SumKept, Training, Work, begin_round, finish_round
 from bherd.loop.engine import Engine
+from bherd.loop.kept import KeptSum, random_distance
 from bherd.loop.state import Evaluation, Local, Split, State
 from bherd.method import Method
 from bherd.parts.records import Kept

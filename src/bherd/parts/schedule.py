@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from bherd.errors import InputError
 from bherd.names import did_you_mean
 
+_FAR = 10**12
+
 
 class _Kind(NamedTuple):
     """One shape: its arguments, and its value in a round."""
@@ -91,9 +93,9 @@ class Schedule(float):
         return self._kind.value(round, *self._arguments)
 
     @property
-    def next(self) -> float:
-        """The number that it comes to rest at, or takes after its first change."""
-        return self.at(1 + math.ceil(self._arguments[-1]))
+    def last(self) -> float:
+        """The number that it comes to rest at, or has after more rounds than anybody runs."""
+        return self.at(_FAR)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schedule) and self.text == other.text

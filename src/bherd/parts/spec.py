@@ -120,7 +120,7 @@ def _complete(axis: str, text: str) -> tuple[str, Part]:
     part = _make(axis, spec.name, values)
     for key, value in values.items():
         if isinstance(value, Schedule):  # the numbers of later rounds are checked now
-            _make(axis, text, {**values, key: value.next})
+            _make(axis, text, {**values, key: value.last})
     return str(Spec(spec.name, tuple((key, text_of(value)) for key, value in values.items()))), part
 
 

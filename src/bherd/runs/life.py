@@ -7,12 +7,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from torch import Tensor
 
 from bherd.config import Config, difference, to_dict
-from bherd.errors import DamagedFileError, InputError
-from bherd.indices import Indices
+from bherd.errors import InputError
 from bherd.loop.engine import Engine
 from bherd.loop.rounds import run_rounds
 from bherd.loop.server import shipped_params
@@ -20,14 +18,13 @@ from bherd.loop.state import State, start_state
 from bherd.methods import check_loadable
 from bherd.own_task import check_given, task_fingerprint, with_fingerprint
 from bherd.runs import directory as run_directory
-from bherd.runs.checkpoint import Checkpoint, load_checkpoint, move
-from bherd.runs.files import Mark, UnwritableError, locked, mark_of, remove
+from bherd.runs.checkpoint import Checkpoint, move
+from bherd.runs.files import Mark, UnwritableError, locked, remove
 from bherd.runs.header import Origin
 from bherd.runs.memory import peak_bytes, start_peak
 from bherd.runs.new import check_new, has_rounds, new_directory
-from bherd.runs.read import Run, read_config, read_run
+from bherd.runs.read import read_config, read_run
 from bherd.runs.recorder import (
-    LOGS,
     Recorder,
     finish,
     remove_logs,
@@ -35,13 +32,13 @@ from bherd.runs.recorder import (
     write_summary,
 )
 from bherd.runs.stopping import Stop, hold_signals
+from bherd.runs.taking_up import OnWarning, check_data, last_checkpoint
 from bherd.session import Session, prepare, resolve
 from bherd.sources import check_sources, sources_of
 from bherd.tasks.flat import state_of
 from bherd.tasks.task import Task
 
 OnRound = Callable[[dict[str, Any]], None]
-OnWarning = Callable[[str], None]
 MakeEngine = Callable[[Session], Engine]
 
 
@@ -146,7 +143,7 @@ def resume(
             remove_logs(directory)
             return dict(found.summary)
         check_given(task, found.config, directory)
-        checkpoint = _checkpoint(directory)
+        checkpoint = last_checkpoint(directory)
         sources = sources_of(found.config)
         known = {**found.sources, **(checkpoint.header.accepted if checkpoint else {})}
         if not accept_changed_code:
@@ -154,7 +151,7 @@ def resume(
         accepted = {name: digest for name, digest in sources.items() if found.sources.get(name) != digest}
         config = found.config if workers is None else found.config.replace(workers=workers)
         session = prepare(config, task=task)
-        partition, origin = _check_data(found, session, checkpoint, on_warning)
+        partition, origin = check_data(found, session, checkpoint, on_warning)
         with hold_signals() as stop:
             remove_temporaries(directory)
             remove(directory / run_directory.SUMMARY)
@@ -189,45 +186,6 @@ def check_same(config: Config, directory: Path) -> None:
     if other is not None:
         raise InputError(
             f"{directory} holds a run with other settings ({other}); put it back, or choose another folder"
-        )
-
-
-def _check_data(
-    found: Run, session: Session, checkpoint: Checkpoint | None, on_warning: OnWarning
-) -> tuple[Mark | None, Origin]:
-    """Refuse other data than the run began with; the partition's mark (None: it has none), and the origin."""
-    directory, config = found.directory, found.config
-    origin = Origin(to_dict(config), found.environment, task_fingerprint(session.task), found.sources)
-    same = difference(config, with_fingerprint(session.config, session.task)) is None
-    if not same or (checkpoint is not None and checkpoint.header.origin.data != origin.data):
-        raise InputError(f"{directory} cannot be resumed: the dataset is not the one that it began with")
-    dealt = found.partition()
-    if dealt:
-        _check_partition(directory, dealt, session.task.order)
-    changes = run_directory.changed_versions(found.environment, run_directory.environment())
-    if changes is not None:
-        on_warning(f"{directory}: {changes}")
-    return mark_of((directory / run_directory.PARTITION).read_bytes()) if dealt else None, origin
-
-
-def _checkpoint(directory: Path) -> Checkpoint | None:
-    """The checkpoint; None for a run that was killed before it had one."""
-    path = directory / run_directory.CHECKPOINT
-    if path.exists():
-        return load_checkpoint(path)
-    for log in (directory / name for name in LOGS):
-        if log.exists() and log.stat().st_size > 0:
-            raise DamagedFileError(
-                f"{path} is missing, although {log.name} holds rounds; nothing was changed"
-            )
-    return None
-
-
-def _check_partition(directory: Path, dealt: list[Indices], order: list[Indices]) -> None:
-    if len(dealt) != len(order) or not all(map(np.array_equal, dealt, order)):
-        raise DamagedFileError(
-            f"{directory / run_directory.PARTITION} does not hold the partition that this configuration and "
-            "data give; the file was altered or the dataset has changed"
         )
 
 
