@@ -6,7 +6,6 @@ import pytest
 
 from bherd import Config, methods, simulate
 from bherd.errors import BherdError
-from bherd.orders.fixed import FixedOrder
 from bherd.simulation import Result
 from bherd.tasks.datasets import Dataset, load_dataset
 from bherd.tasks.datasets.fetch import fetch
@@ -66,7 +65,7 @@ def run_row(row: Row, seed: int, rounds: int = 100) -> Result:
         clients=5,
         batch_size=100,
         lr=1e-4,
-        order=FixedOrder(),
+        order="fixed",
         dtype="float64",
         eval_every=20,
         rounds=rounds,

@@ -24,6 +24,7 @@ from bherd.optimizers.base import LocalOptimizer
 from bherd.orders.base import Order
 from bherd.parts.part import Tensors
 from bherd.parts.records import Done, Kept, Plan, Report, Terms
+from bherd.selectors.base import Selector
 from bherd.transforms.base import Transform
 
 
@@ -182,7 +183,7 @@ def finish_round(work: Work, trained: Training, local: Local, server: Memory) ->
 
 
 def _stream(
-    part: Order | Transform, local: Local, purpose: str, round: int, client: int
+    part: Order | Selector | Transform, local: Local, purpose: str, round: int, client: int
 ) -> np.random.Generator:
     """A part's random numbers; one that draws none is given nothing to draw from."""
     return local.stream(purpose, round, client) if part.draws else cast(np.random.Generator, None)
@@ -193,6 +194,6 @@ def _select(work: Work, trained: Training, local: Local) -> tuple[Kept, KeptSum]
     if selector.keeps_all:
         total = directions if directions.ndim == 1 else sum_rows(directions)
         return Kept(np.arange(steps, dtype=np.int64)), KeptSum(total, 0.0, 0.0)
-    chosen = selector.select(directions, local.stream("select", work.round, work.client))
+    chosen = selector.select(directions, _stream(selector, local, "select", work.round, work.client))
     kept = checked(selector, chosen, steps)
     return kept, (trained.sum_kept or partial(sum_kept, directions))(kept)

@@ -23,6 +23,8 @@ class Selector(Part):
     """Whether the factor E of the paper's aggregation belongs to this selector."""
     weighted: ClassVar[bool] = False
     """Whether it gives the kept steps weights of their own."""
+    draws: ClassVar[bool] = True
+    """Whether `select` draws from its stream; False: it is given None, which saves making one."""
 
     def nominal_share(self) -> float | None:
         """The share alpha that the server's step makes up for; None: measured, round by round."""

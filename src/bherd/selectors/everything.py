@@ -22,6 +22,7 @@ class Everything(Selector):
 
     keeps_all: ClassVar[bool] = True
     scales_with_epochs: ClassVar[bool] = False
+    draws: ClassVar[bool] = False
 
     def nominal_share(self) -> float:
         return 1.0

@@ -1,7 +1,7 @@
 """Keep the first steps: the control that stops early."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bherd.parts.records import Kept
 from bherd.selectors.base import ShareSelector
@@ -19,6 +19,8 @@ class FirstSteps(ShareSelector):
     local epochs it is the same sum of gradients, made longer by the server; a selector that does no better
     than this one has found nothing but the beginning of the round.
     """
+
+    draws: ClassVar[bool] = False
 
     def select(self, trace: "Tensor", stream: "np.random.Generator") -> Kept:
         import numpy as np

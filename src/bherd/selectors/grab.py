@@ -25,6 +25,7 @@ class Grab(Selector):
     """
 
     scales_with_epochs: ClassVar[bool] = False
+    draws: ClassVar[bool] = False
 
     def select(self, trace: "Tensor", stream: "np.random.Generator") -> Kept:
         from bherd.algorithms.grab import balanced

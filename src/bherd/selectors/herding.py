@@ -1,7 +1,7 @@
 """Herding: keep the gradients whose running sum stays closest to the mean (BHerd)."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bherd.parts.records import Kept
 from bherd.selectors.base import ShareSelector
@@ -24,6 +24,8 @@ class Herding(ShareSelector):
     Learn" (2009). Use it where the paper does, and put `random` beside it to see what the choice itself
     is worth.
     """
+
+    draws: ClassVar[bool] = False
 
     def select(self, trace: "Tensor", stream: "np.random.Generator") -> Kept:
         from bherd.algorithms.herding import herding_order

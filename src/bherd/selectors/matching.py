@@ -32,6 +32,7 @@ class MatchingPursuit(Selector):
     """
 
     weighted: ClassVar[bool] = True
+    draws: ClassVar[bool] = False
     alpha: float = 0.5
 
     def __post_init__(self) -> None:

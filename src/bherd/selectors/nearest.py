@@ -1,7 +1,7 @@
 """Keep the gradients nearest to their mean: herding's aim without its balance, as a control."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bherd.parts.records import Kept
 from bherd.selectors.base import ShareSelector
@@ -18,6 +18,8 @@ class NearestToMean(ShareSelector):
     Ties go to the lowest index. A control: each step is judged by itself, where herding judges the sum of
     those taken, so that two steps that err to opposite sides are worth nothing here and much there.
     """
+
+    draws: ClassVar[bool] = False
 
     def select(self, trace: "Tensor", stream: "np.random.Generator") -> Kept:
         from bherd.algorithms.norms import ascending, squared_distances

@@ -1,7 +1,7 @@
 """Keep the gradients with the largest or the smallest norms: controls that look at length alone."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bherd.parts.records import Kept
 from bherd.selectors.base import ShareSelector
@@ -21,6 +21,8 @@ class LargestNorms(ShareSelector):
     with Importance Sampling" (2018), without the weights that would make it unbiased.
     """
 
+    draws: ClassVar[bool] = False
+
     def select(self, trace: "Tensor", stream: "np.random.Generator") -> Kept:
         from bherd.algorithms.norms import ascending, squared_norms
 
@@ -36,6 +38,8 @@ class SmallestNorms(ShareSelector):
     keeping small losses, the usual guard against wrong labels: Shen and Sanghavi, "Learning with Bad
     Training Data via Iterative Trimmed Loss Minimization" (2019).
     """
+
+    draws: ClassVar[bool] = False
 
     def select(self, trace: "Tensor", stream: "np.random.Generator") -> Kept:
         from bherd.algorithms.norms import ascending, squared_norms

@@ -1,7 +1,7 @@
 """Reversed herding: keep what herding ranks last. A control, not a method to use."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bherd.parts.records import Kept
 from bherd.selectors.base import ShareSelector
@@ -20,6 +20,8 @@ class ReversedHerding(ShareSelector):
     server treats it exactly as it treats herding: same nominal α, same factor E. It needs the order of
     all τ steps and so takes longer than herding does.
     """
+
+    draws: ClassVar[bool] = False
 
     def select(self, trace: "Tensor", stream: "np.random.Generator") -> Kept:
         from bherd.algorithms.herding import herding_order
